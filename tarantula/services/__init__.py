@@ -1,3 +1,4 @@
-"""What people do: checked against their role, done, and written to the audit log in one transaction; the API, the
-pages and the CLI stand on it.
+"""Use cases: check the person's role, make the change and write the audit log, in one transaction.
+
+The API, the pages and the command line call these functions; nothing here depends on them.
 """

@@ -1,4 +1,4 @@
-"""Accounts and the audit log, for administrators; own password."""
+"""Accounts and the audit log, for administrators; and changing one's own password."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from tarantula.services.pagination import ResultPage, checked_limit, read_cursor
 
 
 class AccountRow(BaseModel):
-    """Somebody who may log in."""
+    """An account that can log in."""
 
     name: str
     role: Role
     created_at: datetime
     disabled_at: datetime | None
-    """Since when nobody can log in with it."""
+    """Since when login is disabled."""
 
 
 def list_accounts(context: ServiceContext) -> list[AccountRow]:
-    """Return every account, by name."""
+    """Return all accounts, sorted by name."""
     with context.reading(Role.ADMINISTRATOR) as session:
         return [_row(account) for account in stored.all_accounts(session)]
 
@@ -40,7 +40,7 @@ def get_account(context: ServiceContext, name: str) -> AccountRow:
 
 
 def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
-    """Make an account."""
+    """Create an account."""
     with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         return _row(stored.add(session, name, role, password))
 
@@ -53,9 +53,9 @@ def edit_account(
     password: str | None = None,
     disabled: bool | None = None,
 ) -> AccountRow:
-    """Change what is told of an account, and leave the rest."""
-    told = {"role": role, "disabled": disabled, "password": "another" if password is not None else None}
-    detail = {key: value for key, value in told.items() if value is not None}
+    """Change the given fields of an account."""
+    changes = {"role": role, "disabled": disabled, "password": "another" if password is not None else None}
+    detail = {key: value for key, value in changes.items() if value is not None}
     with context.changing("account.edit", name, Role.ADMINISTRATOR, **detail) as session:
         account = stored.get(session, name)
         if role is not None:
@@ -68,26 +68,26 @@ def edit_account(
 
 
 def remove_account(context: ServiceContext, name: str) -> None:
-    """Remove an account, with its sessions and tokens; what it changed stays written down under its name."""
+    """Delete an account with its sessions and tokens; its audit entries keep its name."""
     with context.changing("account.remove", name, Role.ADMINISTRATOR) as session:
         stored.remove(session, stored.get(session, name))
 
 
 def change_password(context: ServiceContext, old: str, new: str) -> None:
-    """Give oneself another password; the sessions in other browsers end."""
+    """Change one's own password; sessions in other browsers end."""
     own = own_name(context)
     with context.reading() as session:
         password = stored.get(session, own).password
     if not verify_password(old, password):
-        raise TarantulaError("That is not the present password.")
+        raise TarantulaError("That is not the current password.")
     with context.changing("account.password", own, Role.READER) as session:
         stored.set_password(session, stored.get(session, own), new, but=context.person.session)
 
 
 def own_name(context: ServiceContext) -> str:
-    """Return the name of whoever has logged in with an account; a program that shows a token has not."""
+    """Return the account name of a person who logged in; refuse tokens and people without an account."""
     if context.person.account_id is None:
-        raise NotAllowed(f"{context.person.name} has no account. Make one first.")
+        raise NotAllowed(f"{context.person.name} has no account. Create one first.")
     if context.person.token is not None:
         raise NotAllowed("A token cannot do this. Log in.")
     return context.person.name
@@ -103,7 +103,7 @@ def _row(account: Account) -> AccountRow:
 
 
 class AuditRow(BaseModel):
-    """Something that somebody changed."""
+    """One entry of the audit log."""
 
     id: int
     at: datetime
@@ -120,17 +120,17 @@ def list_audit(
     who: str | None = None,
     subject: str | None = None,
 ) -> ResultPage[AuditRow]:
-    """Return what was changed, the latest first; perhaps only by somebody, or to something."""
-    found = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(checked_limit(limit) + 1)
+    """Return the audit log, newest first, optionally of one person or one subject."""
+    query = select(AuditEntry).order_by(AuditEntry.id.desc()).limit(checked_limit(limit) + 1)
     place = read_cursor(before)
     if place is not None:
-        found = found.where(AuditEntry.id < place)
+        query = query.where(AuditEntry.id < place)
     if who:
-        found = found.where(AuditEntry.who == who)
+        query = query.where(AuditEntry.who == who)
     if subject:
-        found = found.where(AuditEntry.subject == subject)
+        query = query.where(AuditEntry.subject == subject)
     with context.reading(Role.ADMINISTRATOR) as session:
-        rows = [_audit_row(entry) for entry in session.scalars(found)]
+        rows = [_audit_row(entry) for entry in session.scalars(query)]
     more = len(rows) > limit
     return ResultPage(rows=rows[:limit], next=write_cursor(rows[limit - 1].id) if more else None)
 

@@ -1,4 +1,4 @@
-"""Two items side by side."""
+"""Differences between two items, a page of rows at a time."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class DifferenceRow(BaseModel):
     size_before: int | None
     size_after: int | None
     moved_from: str | None
-    """The URL, now gone, that had the bytes of a new one."""
+    """URL in the earlier item, now gone, with the same body as this new one."""
 
 
 class ItemDifferences(ResultPage[DifferenceRow]):
-    """What is new, changed and gone between two items, in figures and by URL."""
+    """Differences between two items: counts, and one row a URL."""
 
     summary: DiffSummary
 
@@ -39,16 +39,16 @@ class ItemDifferences(ResultPage[DifferenceRow]):
 def compare_items(
     context: ServiceContext, before: str, after: str, *, same: bool = False, limit: int = 50, place: str | None = None
 ) -> ItemDifferences:
-    """Compare two items; on large ones it takes seconds."""
-    began = read_cursor(place) or 0
+    """Return the differences from item *before* to item *after*; takes seconds on large items."""
+    offset = read_cursor(place) or 0
     with context.reading() as session:
         comparison = ItemComparison(session, find_item(session, before), find_item(session, after))
         rows = iter(comparison.differences(same))
-        deque(islice(rows, began), maxlen=0)
+        deque(islice(rows, offset), maxlen=0)
         found = list(islice(rows, checked_limit(limit) + 1))
         summary = comparison.summary()
     return ItemDifferences(
         rows=[DifferenceRow.model_validate(row) for row in found[:limit]],
-        next=write_cursor(began + limit) if len(found) > limit else None,
+        next=write_cursor(offset + limit) if len(found) > limit else None,
         summary=summary,
     )

@@ -23,19 +23,20 @@ from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import DamagedRecord, read_http_head
 
 MAX_LINKS = 200
-"""Links of a document that are shown."""
 MAX_OTHER_CAPTURES = 100
+MIN_STATE, MAX_STATE = -(2**15), 2**15 - 1
+"""Range of a smallint column."""
 
 
 class LinkedDocument(BaseModel):
-    """A document that another one names."""
+    """A document at the end of a link."""
 
     id: int
     url: str
     state: int
     meaning: str
     kind: str
-    """What the link is for."""
+    """Kind of the link."""
 
 
 class OtherCapture(BaseModel):
@@ -47,11 +48,11 @@ class OtherCapture(BaseModel):
     meaning: str
     collected_at: datetime | None
     same: bool
-    """Whether its body is the same."""
+    """Whether its body is identical."""
 
 
 class DocumentDetail(BaseModel):
-    """One URL of an item."""
+    """A document of an item, with its headers, links and other captures."""
 
     id: int
     urn: str
@@ -72,24 +73,92 @@ class DocumentDetail(BaseModel):
     warc: str | None
     warc_offset: int | None
     has_body: bool
-    """Whether its bytes were kept, here or in an earlier item."""
+    """Whether its body is stored, in this item or an earlier one."""
     is_revisit: bool
-    """Whether they are in an earlier record."""
+    """Whether its body is in an earlier record."""
     status_line: str | None
     headers: list[tuple[str, str]]
     headers_missing: str | None
-    """Why the headers cannot be read, if they cannot."""
+    """Why the headers cannot be read."""
     via: LinkedDocument | None
-    """The document that first named it."""
+    """The document with the first link to it."""
     links: int
-    """How many URLs it names."""
+    """Number of its links."""
     links_out: list[LinkedDocument]
-    """The first of those that have a document in this item."""
+    """The first of its links that lead to documents of the item."""
     other_captures: list[OtherCapture]
 
 
+class DocumentFilters(BaseModel):
+    """Filters of a document list; ``None`` and empty match everything."""
+
+    state: int | None = Field(default=None, ge=MIN_STATE, le=MAX_STATE)
+    type: str | None = Field(default=None, max_length=127)
+    server: str | None = Field(default=None, max_length=270)
+    depth: int | None = Field(default=None, ge=0, le=2**31 - 1)
+    words: str = Field(default="", max_length=200)
+    """Words that all occur in the URL, ignoring case."""
+
+    def wanted(self) -> DocumentFilter:
+        """Return the filter for the database query."""
+        return DocumentFilter(
+            self.state,
+            _normalized(self.type),
+            _normalized(self.server),
+            self.depth,
+            self.words.replace("\0", " ").strip(),
+        )
+
+
+class DocumentSummary(BaseModel):
+    """A row of a document list."""
+
+    id: int
+    url: str
+    server: str
+    depth: int
+    state: int
+    meaning: str
+    reason: str | None
+    type: str | None
+    size: int | None
+    links: int | None
+    collected_at: datetime | None
+
+
+def list_documents(
+    context: ServiceContext, urn: str, filters: DocumentFilters | None = None, limit: int = 50, after: str | None = None
+) -> ResultPage[DocumentSummary]:
+    """Return documents in the order of discovery.
+
+    A page can have fewer than *limit* rows without being the last: a slow search returns early with its progress.
+    """
+    wanted = (filters or DocumentFilters()).wanted()
+    place = read_cursor(after) or 0
+    with context.reading() as session:
+        found = find_documents(session, find_item(session, urn), wanted, checked_limit(limit), place)
+        return _page(session, found)
+
+
+def get_document(context: ServiceContext, urn: str, document_id: int) -> DocumentDetail:
+    """Return one document with its headers, links and other captures."""
+    with context.reading() as session:
+        return document_detail(session, context.installation.items, find_item(session, urn), document_id)
+
+
+def documents_linking_to(
+    context: ServiceContext, urn: str, document_id: int, limit: int = 50, after: str | None = None
+) -> ResultPage[DocumentSummary]:
+    """Return the documents of an item that link to one of its documents, as a page of a search."""
+    place = read_cursor(after) or 0
+    with context.reading() as session:
+        item = find_item(session, urn)
+        target = find_document(session, item, document_id).key
+        return _page(session, find_linking_documents(session, item, target, checked_limit(limit), place))
+
+
 def find_document(session: Session, item: Item, document_id: int) -> Document:
-    """Return a document of an item, or say that there is none."""
+    """Return a document of an item, or raise `NotFoundError`."""
     document = session.get(Document, document_id) if 0 < document_id < 2**63 else None
     if document is None or document.item_id != item.id:
         raise NotFoundError(f"Item {item.urn} has no document {document_id}.")
@@ -97,7 +166,7 @@ def find_document(session: Session, item: Item, document_id: int) -> Document:
 
 
 def document_detail(session: Session, items: Path, item: Item, document_id: int) -> DocumentDetail:
-    """Return all that is known of one document."""
+    """Return a document with its headers, links and other captures; *items* is the folder of items."""
     document = find_document(session, item, document_id)
     status_line, headers, missing = _head(session, items, document)
     via = session.get(Document, document.via_id) if document.via_id is not None else None
@@ -125,7 +194,7 @@ def document_detail(session: Session, items: Path, item: Item, document_id: int)
         status_line=status_line,
         headers=headers,
         headers_missing=missing,
-        via=_named(via, document.kind) if via is not None and via.item_id == item.id else None,
+        via=_linked(via, document.kind) if via is not None and via.item_id == item.id else None,
         links=session.scalar(select(func.count()).where(LinkRow.document_id == document.id)) or 0,
         links_out=_links_out(session, document),
         other_captures=_other_captures(session, document),
@@ -152,11 +221,11 @@ def _links_out(session: Session, document: Document) -> list[LinkedDocument]:
         .where(LinkRow.document_id == document.id)
         .limit(MAX_LINKS)
     )
-    return sorted((_named(named, kind) for named, kind in rows), key=lambda named: named.id)
+    return sorted((_linked(target, kind) for target, kind in rows), key=lambda target: target.id)
 
 
 def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
-    """Look for the same URL in every other item: one probe of an index for each."""
+    """Find the same URL in other items: one index lookup for each item."""
     rows = session.execute(
         select(Item.urn, Document)
         .join(Document, (Document.item_id == Item.id) & (Document.key == document.key))
@@ -177,7 +246,7 @@ def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
     ]
 
 
-def _named(document: Document, kind: int) -> LinkedDocument:
+def _linked(document: Document, kind: int) -> LinkedDocument:
     return LinkedDocument(
         id=document.id, url=document.url, state=document.state, meaning=state_meaning(document.state), kind=_kind(kind)
     )
@@ -185,82 +254,6 @@ def _named(document: Document, kind: int) -> LinkedDocument:
 
 def _kind(number: int) -> str:
     return LinkKind(number).name.lower()
-
-
-__all__ = [
-    "DocumentDetail",
-    "DocumentFilters",
-    "DocumentSummary",
-    "documents_linking_to",
-    "get_document",
-    "list_documents",
-]
-
-SMALLEST, LARGEST = -(2**15), 2**15 - 1
-
-
-class DocumentFilters(BaseModel):
-    """What is looked for; what is not told may be anything."""
-
-    state: int | None = Field(default=None, ge=SMALLEST, le=LARGEST)
-    type: str | None = Field(default=None, max_length=127)
-    server: str | None = Field(default=None, max_length=270)
-    depth: int | None = Field(default=None, ge=0, le=2**31 - 1)
-    words: str = Field(default="", max_length=200)
-    """All of them are in its URL, in any case."""
-
-    def wanted(self) -> DocumentFilter:
-        """Return it for the search; what is empty is not told."""
-        return DocumentFilter(
-            self.state, _told(self.type), _told(self.server), self.depth, self.words.replace("\0", " ").strip()
-        )
-
-
-class DocumentSummary(BaseModel):
-    """One URL of an item."""
-
-    id: int
-    url: str
-    server: str
-    depth: int
-    state: int
-    meaning: str
-    reason: str | None
-    type: str | None
-    size: int | None
-    links: int | None
-    collected_at: datetime | None
-
-
-def list_documents(
-    context: ServiceContext, urn: str, filters: DocumentFilters | None = None, limit: int = 50, after: str | None = None
-) -> ResultPage[DocumentSummary]:
-    """Return documents in the order in which they became known.
-
-    A page may have fewer than *limit* rows, and still not be the last: a search that takes long says how far it is.
-    """
-    wanted = (filters or DocumentFilters()).wanted()
-    place = read_cursor(after) or 0
-    with context.reading() as session:
-        found = find_documents(session, find_item(session, urn), wanted, checked_limit(limit), place)
-        return _page(session, found)
-
-
-def get_document(context: ServiceContext, urn: str, document_id: int) -> DocumentDetail:
-    """Return one document: its reason, headers, via, links out, other captures."""
-    with context.reading() as session:
-        return document_detail(session, context.installation.items, find_item(session, urn), document_id)
-
-
-def documents_linking_to(
-    context: ServiceContext, urn: str, document_id: int, limit: int = 50, after: str | None = None
-) -> ResultPage[DocumentSummary]:
-    """Return documents of the item that have a link to one of them; it is a search like any other."""
-    place = read_cursor(after) or 0
-    with context.reading() as session:
-        item = find_item(session, urn)
-        target = find_document(session, item, document_id).key
-        return _page(session, find_linking_documents(session, item, target, checked_limit(limit), place))
 
 
 def _page(session: Session, found: DocumentMatches) -> ResultPage[DocumentSummary]:
@@ -293,5 +286,5 @@ def _row(document: Document, server: str) -> DocumentSummary:
     )
 
 
-def _told(text: str | None) -> str | None:
+def _normalized(text: str | None) -> str | None:
     return (text or "").replace("\0", "").strip().lower() or None

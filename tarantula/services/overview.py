@@ -20,11 +20,11 @@ from tarantula.store.listings import DocumentCounts
 from tarantula.streams.export.prometheus import MetricLabels, last_numbers
 
 LIST_LENGTH = 10
-"""How many rows each list has."""
+"""Rows of each list."""
 
 
 class ItemBrief(BaseModel):
-    """An item in a few words; its documents are not counted."""
+    """An item without document counts."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -39,7 +39,7 @@ class ItemBrief(BaseModel):
 
 
 class Overview(BaseModel):
-    """What goes on."""
+    """The installation at a glance."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,30 +47,30 @@ class Overview(BaseModel):
     items: int
     under_way: list[ItemBrief]
     attention: list[ItemBrief]
-    """Those that ask for a look, and about which nobody has decided."""
+    """Undecided items that need attention."""
     due: list[PublicationRow]
-    """What is collected next, the earliest first."""
+    """Publications that are collected next, the earliest first."""
     latest: list[ItemBrief]
-    """Those that ended last."""
+    """Items that ended last."""
 
 
 def get_overview(context: ServiceContext) -> Overview:
-    """Look at everything; no document is counted, however many there are."""
+    """Return the overview; it counts no documents, so that it is fast on any installation."""
     with context.reading() as session:
         rows = publication_rows(context.installation, session)
         return Overview(
             publications=len(rows),
             items=session.scalar(select(func.count()).select_from(Item)) or 0,
             under_way=_briefs(session, Item.state.in_(ACTIVE_ITEM_STATES), Item.id.desc()),
-            attention=_asking(session),
+            attention=_needing_attention(session),
             due=sorted((row for row in rows if row.next_due), key=lambda row: (row.next_due, row.name))[:LIST_LENGTH],
             latest=_briefs(session, Item.finished_at.is_not(None), Item.finished_at.desc(), limit=LIST_LENGTH),
         )
 
 
-def _asking(session: Session) -> list[ItemBrief]:
-    asking = Item.attention.is_not(None) & (Item.validation == Validation.PENDING)
-    return [brief for brief in _briefs(session, asking, Item.id.desc()) if brief.attention][:LIST_LENGTH]
+def _needing_attention(session: Session) -> list[ItemBrief]:
+    undecided = Item.attention.is_not(None) & (Item.validation == Validation.PENDING)
+    return [brief for brief in _briefs(session, undecided, Item.id.desc()) if brief.attention][:LIST_LENGTH]
 
 
 def _briefs(session: Session, which: object, order: object, limit: int | None = None) -> list[ItemBrief]:
@@ -92,23 +92,23 @@ def _brief(item: Item) -> ItemBrief:
 
 
 class InstallationMetrics(NamedTuple):
-    """What an installation comes to."""
+    """Figures of an installation, for monitoring."""
 
     publications: int
     items: dict[tuple[str, str], int]
-    """By state and validation."""
+    """Item counts by state and validation."""
     collectors: dict[str, int]
-    """Processes at work, by machine."""
+    """Collector processes by host."""
     under_way: dict[tuple[str, str], DocumentCounts]
-    """How far items are that have not ended, by publication and urn."""
+    """Document counts of running items, by publication and urn."""
     finished: dict[str, datetime]
-    """When an item of a publication last ended."""
+    """When the last item of each publication ended."""
     streams: dict[MetricLabels, float]
-    """The last values of public sources, by source, field and row."""
+    """Last values of public sources, by source, field and row."""
 
 
 def collect_metrics(context: ServiceContext) -> InstallationMetrics:
-    """Count; documents are counted only where something is under way."""
+    """Return the metrics of the installation; documents are counted for running items only."""
     with context.reading() as session:
         by_state = select(Item.state, Item.validation, func.count()).group_by(Item.state, Item.validation)
         finished = (
@@ -117,7 +117,7 @@ def collect_metrics(context: ServiceContext) -> InstallationMetrics:
             .where(Item.finished_at.is_not(None))
             .group_by(Publication.name)
         )
-        alive = session.scalars(
+        running = session.scalars(
             select(Item).where(Item.state.in_(ACTIVE_ITEM_STATES)).options(joinedload(Item.publication))
         )
         hosts = [worker.host for worker in live_collectors(session.connection())]
@@ -125,7 +125,7 @@ def collect_metrics(context: ServiceContext) -> InstallationMetrics:
             publications=session.scalar(select(func.count()).select_from(Publication)) or 0,
             items={(state, validation): number for state, validation, number in session.execute(by_state)},
             collectors={host: hosts.count(host) for host in hosts},
-            under_way={(item.publication.name, item.urn): count_documents(session, item.id) for item in alive},
+            under_way={(item.publication.name, item.urn): count_documents(session, item.id) for item in running},
             finished={name: moment for name, moment in session.execute(finished) if moment is not None},
             streams=last_numbers(session),
         )

@@ -1,4 +1,4 @@
-"""The processes that people start from here: the same that a daemon starts. They outlive the pages."""
+"""Start the processes that work on an item, as the daemon does; they outlive the web server."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tarantula.services.context import ServiceContext
 
 
 def start(context: ServiceContext, publication: str, urn: str, state: ItemState) -> None:
-    """Start the process that takes an item on from its state, as a daemon does."""
+    """Start the process that continues an item from its state: a collector, or the conversion."""
     run(context, urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
 
 
 def run(context: ServiceContext, urn: str, command: list[str]) -> None:
-    """Start a process that does something to an item."""
+    """Start a command that works on an item."""
     starter = _starter(context.installation)
-    # Whoever has ended meanwhile is let go.
+    # Reaps the processes that have ended meanwhile.
     starter.running()
     try:
         starter.run(urn, command)
@@ -30,9 +30,9 @@ def run(context: ServiceContext, urn: str, command: list[str]) -> None:
 
 
 def check_free(context: ServiceContext, urn: str) -> None:
-    """Refuse to start a second process for an item while the first one is at work."""
+    """Refuse a second process for an item while the first one runs."""
     if _starter(context.installation).is_gone(urn) is False:
-        raise ConflictError(f"Somebody is at work on item {urn} already.")
+        raise ConflictError(f"A process is already working on item {urn}.")
 
 
 @cache

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -27,9 +27,14 @@ from tarantula.publications.scope import scope_of
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 
+SECRET_FIELD = "notify"
+"""The field whose addresses contain passwords."""
+PLACEHOLDER_NAME = "new"
+"""Name of a publication that is tried before it has one."""
+
 
 class PublicationRow(BaseModel):
-    """A publication, its last item, and when it is due next."""
+    """A publication with its last item and its next due time."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -43,11 +48,11 @@ class PublicationRow(BaseModel):
     last_at: datetime | None
     items: int
     complaint: str | None
-    """Why it cannot be collected as it is stored."""
+    """Why it cannot be collected with its stored configuration."""
 
 
 class UrlVerdict(BaseModel):
-    """What the rules of scope say of a URL."""
+    """The decision of the scope rules about a URL."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -57,8 +62,131 @@ class UrlVerdict(BaseModel):
     reason: str
 
 
+def list_publications(context: ServiceContext) -> list[PublicationRow]:
+    """Return all publications with their last items and next due times."""
+    with context.reading() as session:
+        return publication_rows(context.installation, session)
+
+
+def get_publication(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return all fields of a publication as JSON values; passwords only for those who may change it."""
+    with context.reading() as session:
+        fields = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
+    if not context.person.role.allows(Role.CURATOR):
+        fields[SECRET_FIELD] = [_without_password(address) for address in fields[SECRET_FIELD]]
+    return fields
+
+
+def list_described(context: ServiceContext, name: str | None = None) -> list[dict[str, Any]]:
+    """Return publications, or the one named *name*, with all fields and times as JSON values; the keys are stable."""
+    with context.reading(Role.CURATOR) as session:
+        rows = registry.all_publications(session) if name is None else [registry.get_publication(session, name)]
+        return [_described(context.installation, row) for row in rows]
+
+
+def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str | None = None) -> dict[str, str]:
+    """Return an error message for each wrong field of a publication, new or *name*; key ``""`` is for all together."""
+    fields = {**fields, "name": name} if name is not None else fields
+    errors = dict[str, str]()
+    try:
+        PublicationConfig.model_validate(dict(fields))
+    except ValidationError as error:
+        errors = messages.messages_by_field(error, PublicationConfig.model_fields)
+    with context.reading() as session:
+        try:
+            get_profile(session, str(fields.get("profile", "everything")))
+        except TarantulaError as error:
+            errors.setdefault("profile", str(error))
+        new = str(fields.get("name", ""))
+        if name is None and "name" not in errors and session.scalar(select(exists().where(_has_name(new)))):
+            complaint = f"There is already a publication {new}."
+            errors["name"] = complaint
+    return errors
+
+
+def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
+    """Store a new publication; return its name."""
+    config = read_config({**fields, "name": name})
+    with context.changing("publication.add", config.name) as session:
+        registry.add_publication(session, config)
+    return config.name
+
+
+def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
+    """Change some fields of a publication; the audit log stores the old and new values."""
+    changes = dict[str, Any]()
+    with context.changing("publication.edit", name, changes=changes) as session:
+        before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
+        after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
+        changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
+
+
+def copy(context: ServiceContext, name: str, new_name: str) -> None:
+    """Store a copy of a publication under a new name."""
+    with context.changing("publication.copy", new_name, source=name) as session:
+        config = registry.config_of(registry.get_publication(session, name))
+        registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
+
+
+def remove(context: ServiceContext, name: str) -> None:
+    """Delete a publication that has no items."""
+    with context.changing("publication.remove", name) as session:
+        registry.remove_publication(session, name)
+
+
+def import_toml(context: ServiceContext, text: str, replace: bool = False) -> list[str]:
+    """Store the publications of a TOML text in one transaction; return their names."""
+    return import_configs(context, toml.from_toml(text), replace)
+
+
+def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig], replace: bool = False) -> list[str]:
+    """Store publications in one transaction; *replace* overwrites existing ones. Return their names."""
+    names = [config.name for config in configs]
+    store = registry.put_publication if replace else registry.add_publication
+    with context.changing("publication.import", ", ".join(names), replace=replace) as session:
+        for config in configs:
+            store(session, config)
+    return names
+
+
+def export_toml(context: ServiceContext, names: list[str] | None = None) -> str:
+    """Return publications, by default all, as TOML; it contains notification passwords, so readers may not have it."""
+    with context.reading(Role.CURATOR) as session:
+        rows = (
+            [registry.get_publication(session, name) for name in names] if names else registry.all_publications(session)
+        )
+        return toml.to_toml(registry.config_of(row) for row in rows)
+
+
+def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:
+    """Return the decision of the scope rules about URLs, for a publication that need not be stored."""
+    name = str(fields.get("name") or PLACEHOLDER_NAME)
+    config = read_config({**fields, "name": name if _is_valid_name(name) else PLACEHOLDER_NAME})
+    with context.reading() as session:
+        scope = scope_of(session, config, session.scalar(select(Publication.id).where(_has_name(config.name))))
+    verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
+    return [UrlVerdict(url=url, accepted=one.accepted, rule=one.rule, reason=one.reason) for url, one in verdicts]
+
+
+def collect_now(context: ServiceContext, name: str) -> str:
+    """Create an item of a publication and start its collector; return its urn."""
+    context.person.check(Role.CURATOR)
+    check_can_begin(context.installation, name)
+    begun = dict[str, str]()
+    with context.changing("publication.collect", name, begun=begun) as session:
+        urn = begun["urn"] = create_item_now(session, registry.get_publication(session, name), datetime.now(UTC)).urn
+    processes.start(context, name, urn, ItemState.WAITING)
+    return urn
+
+
+def record_collection(context: ServiceContext, name: str) -> None:
+    """Write to the audit log that the caller's own process collects a publication now."""
+    with context.changing("publication.collect", name) as session:
+        registry.get_publication(session, name)
+
+
 def publication_rows(installation: Config, session: Session) -> list[PublicationRow]:
-    """Return every publication, by name."""
+    """Return all publications with their last items, sorted by name."""
     last = _last_items(session)
     return [
         _row(installation, publication, last.get(publication.id)) for publication in registry.all_publications(session)
@@ -85,6 +213,16 @@ def _row(installation: Config, publication: Publication, last: Any) -> Publicati
     )
 
 
+def _described(installation: Config, row: Publication) -> dict[str, Any]:
+    last, due = row.last_scheduled_at, next_due_of(installation, row)
+    return {
+        **registry.config_of(row).model_dump(mode="json"),
+        "created_at": row.created_at.isoformat(),
+        "last_scheduled_at": last.isoformat() if last else None,
+        "next_due": due.isoformat() if due else None,
+    }
+
+
 def _last_items(session: Session) -> dict[int, Any]:
     latest_first = func.row_number().over(
         partition_by=Item.publication_id, order_by=(Item.planned_at.desc(), Item.id.desc())
@@ -101,129 +239,18 @@ def _last_items(session: Session) -> dict[int, Any]:
     return {row.publication_id: row for row in session.execute(select(numbered).where(numbered.c.place == 1))}
 
 
-SECRET_FIELD = "notify"
-"""The field whose addresses carry passwords."""
-PLACEHOLDER_NAME = "new"
-"""What a publication is called that is tried before it has a name."""
-
-
-def list_publications(context: ServiceContext) -> list[PublicationRow]:
-    """Return every publication, with its last item and its next due time."""
-    with context.reading() as session:
-        return publication_rows(context.installation, session)
-
-
-def get_publication(context: ServiceContext, name: str) -> dict[str, Any]:
-    """Return every field of a publication, as JSON has it; passwords only to those who may change it."""
-    with context.reading() as session:
-        fields = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
-    if not context.person.role.allows(Role.CURATOR):
-        fields[SECRET_FIELD] = [_without_password(address) for address in fields[SECRET_FIELD]]
-    return fields
-
-
-def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str | None = None) -> dict[str, str]:
-    """Return what is wrong with each field of a publication, new or *name*; under no name, with all together."""
-    fields = {**fields, "name": name} if name is not None else fields
-    complaints = dict[str, str]()
-    try:
-        PublicationConfig.model_validate(dict(fields))
-    except ValidationError as error:
-        complaints = messages.messages_by_field(error, PublicationConfig.model_fields)
-    with context.reading() as session:
-        try:
-            get_profile(session, str(fields.get("profile", "everything")))
-        except TarantulaError as error:
-            complaints.setdefault("profile", str(error))
-        new = str(fields.get("name", ""))
-        if name is None and "name" not in complaints and session.scalar(select(exists().where(_is(new)))):
-            complaint = f"There is a publication {new} already."
-            complaints["name"] = complaint
-    return complaints
-
-
-def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
-    """Describe a new publication."""
-    config = read_config({**fields, "name": name})
-    with context.changing("publication.add", config.name) as session:
-        registry.add_publication(session, config)
-
-
-def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
-    """Change some fields of a publication; the audit log has what they were and are."""
-    changes = dict[str, Any]()
-    with context.changing("publication.edit", name, changes=changes) as session:
-        before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
-        after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
-        changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
-
-
-def copy(context: ServiceContext, name: str, new_name: str) -> None:
-    """Describe a publication as another is."""
-    with context.changing("publication.copy", new_name, source=name) as session:
-        config = registry.config_of(registry.get_publication(session, name))
-        registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
-
-
-def remove(context: ServiceContext, name: str) -> None:
-    """Forget a publication that has no items."""
-    with context.changing("publication.remove", name) as session:
-        registry.remove_publication(session, name)
-
-
-def import_toml(context: ServiceContext, text: str, replace: bool = False) -> list[str]:
-    """Store the publications of a TOML file, all of them or none; return their names."""
-    configs = toml.from_toml(text)
-    names = [config.name for config in configs]
-    store = registry.put_publication if replace else registry.add_publication
-    with context.changing("publication.import", ", ".join(names), replace=replace) as session:
-        for config in configs:
-            store(session, config)
-    return names
-
-
-def export_toml(context: ServiceContext, names: list[str] | None = None) -> str:
-    """Return publications as TOML, all unless told; with the passwords of notifications, hence not for readers."""
-    with context.reading(Role.CURATOR) as session:
-        rows = (
-            [registry.get_publication(session, name) for name in names] if names else registry.all_publications(session)
-        )
-        return toml.to_toml(registry.config_of(row) for row in rows)
-
-
-def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:
-    """Ask the rules of scope themselves what would become of URLs in a publication, stored or not."""
-    name = str(fields.get("name") or PLACEHOLDER_NAME)
-    config = read_config({**fields, "name": name if _can_be_named(name) else PLACEHOLDER_NAME})
-    with context.reading() as session:
-        scope = scope_of(session, config, session.scalar(select(Publication.id).where(_is(config.name))))
-    verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
-    return [UrlVerdict(url=url, accepted=said.accepted, rule=said.rule, reason=said.reason) for url, said in verdicts]
-
-
-def collect_now(context: ServiceContext, name: str) -> str:
-    """Begin an item of a publication and start its collector; return its urn."""
-    context.person.check(Role.CURATOR)
-    check_can_begin(context.installation, name)
-    begun = dict[str, str]()
-    with context.changing("publication.collect", name, begun=begun) as session:
-        urn = begun["urn"] = create_item_now(session, registry.get_publication(session, name), datetime.now(UTC)).urn
-    processes.start(context, name, urn, ItemState.WAITING)
-    return urn
-
-
-def _is(name: str) -> Any:
+def _has_name(name: str) -> Any:
     return Publication.name == name
 
 
-def _can_be_named(name: str) -> bool:
+def _is_valid_name(name: str) -> bool:
     try:
         return bool(check_name(name))
     except ValueError:
         return False
 
 
-def _change(field: str, before: Any, after: Any) -> Any:
+def _audited_change(field: str, before: Any, after: Any) -> Any:
     return "changed" if field == SECRET_FIELD else [before, after]
 
 

@@ -1,4 +1,4 @@
-"""Reports: one item, all items of a publication in time, and both as CSV."""
+"""Report tables of one item or of all items of a publication, also as CSV."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tarantula.services.context import ServiceContext
 from tarantula.store import listings
 
 DEFAULT_SERVERS = 50
-"""How many servers a report of one item shows, unless told."""
+"""Servers in the report of one item."""
 SERVERS_OVER_TIME = 10
 MAX_CACHED_REPORTS = 2000
-"""How many reports of items that ended are kept in memory: they are counted once."""
+"""Reports of ended items in memory: an ended item is counted once."""
 
 
 class ReportTable(NamedTuple):
@@ -31,56 +31,60 @@ class ReportTable(NamedTuple):
 
     rows: Callable[[ItemReport], Sequence[Any]]
     key: Callable[[Any], str]
-    """What a row is about, the same in every item."""
+    """Returns the key of a row, the same in every item."""
     columns: tuple[str, ...]
 
 
 REPORT_TABLES: Mapping[str, ReportTable] = {
     "states": ReportTable(
-        lambda it: it.states, lambda row: str(row.state), ("state", "meaning", "documents", "percent")
+        lambda report: report.states, lambda row: str(row.state), ("state", "meaning", "documents", "percent")
     ),
-    "types": ReportTable(lambda it: it.types, lambda row: row.type, ("type", "documents", "percent", "bytes")),
+    "types": ReportTable(lambda report: report.types, lambda row: row.type, ("type", "documents", "percent", "bytes")),
     "sizes": ReportTable(
-        lambda it: it.sizes, lambda row: f"{row.from_kb}-{row.to_kb}", ("from_kb", "to_kb", "documents", "percent")
+        lambda report: report.sizes,
+        lambda row: f"{row.from_kb}-{row.to_kb}",
+        ("from_kb", "to_kb", "documents", "percent"),
     ),
-    "servers": ReportTable(lambda it: it.servers, lambda row: row.server, ("server", "documents", "percent", "bytes")),
+    "servers": ReportTable(
+        lambda report: report.servers, lambda row: row.server, ("server", "documents", "percent", "bytes")
+    ),
 }
 """Figures 4.3, 4.4, 4.5 and 4.7 of the report of 2001."""
 
-_ended: dict[tuple[str, str, str, datetime | None], ItemReport] = {}
+_cached_reports: dict[tuple[str, str, str, datetime | None], ItemReport] = {}
 
 
 def item_report(
     context: ServiceContext, urn: str, servers: int | None = DEFAULT_SERVERS, belief: bool = True
 ) -> ItemReport:
-    """Return an item's tables, and what is believed of it."""
+    """Return the report of an item, with the freshness estimate if *belief*."""
     with context.reading() as session:
         return reports.make_report(session, listings.find_item(session, urn), servers, belief)
 
 
 def publication_reports(context: ServiceContext, publication: str) -> list[ItemReport]:
-    """Return the tables of every item of a publication, oldest first."""
+    """Return the reports of all items of a publication, oldest first."""
     with context.reading() as session:
         owner = registry.get_publication(session, publication)
         items = session.scalars(
             select(Item).where(Item.publication_id == owner.id).order_by(Item.planned_at, Item.id)
         ).all()
-    return [_remembered(context, item) for item in items]
+    return [_cached_report(context, item) for item in items]
 
 
 def report_csv(report: ItemReport, table: str) -> str:
-    """Return a table of an item as CSV."""
+    """Return one table of a report as CSV."""
     chosen = _table(table)
     rows = ([getattr(row, column) for column in chosen.columns] for row in chosen.rows(report))
     return _csv(chosen.columns, rows)
 
 
-def publication_csv(found: Iterable[ItemReport], table: str) -> str:
-    """Return a table of every item as CSV, one row for each item and what it counts."""
+def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
+    """Return one table of several reports as CSV, with the item in each row."""
     chosen = _table(table)
     rows = (
         [report.urn, report.started_at, *(getattr(row, column) for column in chosen.columns)]
-        for report in found
+        for report in reports_found
         for row in chosen.rows(report)
     )
     return _csv(("urn", "started_at", *chosen.columns), rows)
@@ -92,27 +96,27 @@ def _table(name: str) -> ReportTable:
     return REPORT_TABLES[name]
 
 
-def _remembered(context: ServiceContext, item: Item) -> ItemReport:
-    """Return an item's report; one that has ended is counted once."""
+def _cached_report(context: ServiceContext, item: Item) -> ItemReport:
+    """Return the report of an item, from memory if the item has ended."""
     key = (context.installation.url, item.urn, item.validation, item.finished_at)
-    if item.state in ACTIVE_ITEM_STATES or key not in _ended:
+    if item.state in ACTIVE_ITEM_STATES or key not in _cached_reports:
         counted = item_report(context, item.urn, SERVERS_OVER_TIME, belief=False)
         if item.state in ACTIVE_ITEM_STATES:
             return counted
-        if len(_ended) >= MAX_CACHED_REPORTS:
-            _ended.clear()
-        _ended[key] = counted
-    return _ended[key]
+        if len(_cached_reports) >= MAX_CACHED_REPORTS:
+            _cached_reports.clear()
+        _cached_reports[key] = counted
+    return _cached_reports[key]
 
 
 def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    written = io.StringIO()
-    writer = csv.writer(written)
+    output = io.StringIO()
+    writer = csv.writer(output)
     writer.writerow(heading)
-    writer.writerows([_harmless(value) for value in row] for row in rows)
-    return written.getvalue()
+    writer.writerows([_without_formula(value) for value in row] for row in rows)
+    return output.getvalue()
 
 
-def _harmless(value: Any) -> Any:
-    """Return what a spreadsheet does not take for a formula: types and servers are written by strangers."""
+def _without_formula(value: Any) -> Any:
+    """Return a value that no spreadsheet evaluates as a formula: types and servers come from strangers."""
     return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -33,18 +33,23 @@ if TYPE_CHECKING:
     from tarantula.search.index.storage import SearchIndex
 
 MAX_OTHER_CAPTURES = 5
-"""Of each page, beside the one that was found."""
+"""Other captures that are listed with a result."""
+COUNTED_DAYS = 7
+"""Days over which searches are counted."""
+MAX_SEARCHES = 10
+HOME_INDEX = "home"
+"""Stands for the address of the index in the home."""
 
 
 class AnswerTimes:
-    """How many questions this process answered, and how long that took."""
+    """Number and total duration of the searches that this process answered."""
 
     def __init__(self) -> None:
         self.number, self.seconds = 0, 0.0
         self._lock = Lock()
 
     def note(self, seconds: float) -> None:
-        """Count one."""
+        """Add one search."""
         with self._lock:
             self.number, self.seconds = self.number + 1, self.seconds + seconds
 
@@ -53,7 +58,7 @@ answer_times = AnswerTimes()
 
 
 class PageCapture(BaseModel):
-    """The same page, as another item has it."""
+    """A capture of the same page in another item."""
 
     urn: str
     document: int
@@ -61,7 +66,7 @@ class PageCapture(BaseModel):
 
 
 def search_documents(context: ServiceContext, request: SearchRequest) -> SearchResults:
-    """Return a page of what was found."""
+    """Return a page of search results."""
     context.person.check(Role.READER)
     if context.installation.gateway:
         return _gateway(context.installation.gateway).find(request)
@@ -71,7 +76,7 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
 
         found = SearchFinder(index).find(request)
     answer_times.note(monotonic() - began)
-    # A gateway counts by itself.
+    # A gateway counts its searches itself.
     counts = search_counts(context.database)
     counts.note(request)
     if counts.is_due:
@@ -80,14 +85,14 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
 
 
 def index_warnings(context: ServiceContext) -> list[str]:
-    """Say so, if what was collected lately cannot be found, and nobody sees to it."""
+    """Return a warning if the index is behind and no process updates it, or why it cannot be opened."""
     if context.installation.gateway:
         return []
     try:
         with open_index(context) as index, context.database.read_connection() as connection:
             if last_visible_id(connection) > index.place and not index.is_kept:
                 raise ConflictError(
-                    "What was collected lately is not in the index yet, and nobody brings it up to date. "
+                    "The newest documents are not in the index yet, and no process is updating it. "
                     "Start a daemon (`tarantula serve`), or run `tarantula index`."
                 )
     except TarantulaError as error:
@@ -96,7 +101,7 @@ def index_warnings(context: ServiceContext) -> list[str]:
 
 
 def completions(context: ServiceContext, prefix: str) -> list[str]:
-    """Return how a query may go on."""
+    """Return completions of the beginning of a query."""
     context.person.check(Role.READER)
     if context.installation.gateway:
         return _gateway(context.installation.gateway).complete(prefix)
@@ -107,19 +112,19 @@ def completions(context: ServiceContext, prefix: str) -> list[str]:
 
 
 def other_captures(context: ServiceContext, results: Iterable[SearchResult]) -> dict[int, list[PageCapture]]:
-    """Return for each document that was found the last captures of its page in its publication, without itself."""
+    """Return the latest other captures of each result's page in the same publication, by document id."""
     with context.reading() as session:
         return {result.document: _captures(session, result.document) for result in results}
 
 
 def check_document(context: ServiceContext, urn: str, number: int) -> None:
-    """Say so, if an item has no such document, or is not there."""
+    """Raise `NotFoundError` if the item or the document does not exist."""
     with context.reading() as session:
         find_document(session, find_item(session, urn), number)
 
 
 def _captures(session: Session, number: int) -> list[PageCapture]:
-    """Look for the same URL in the other items: one probe of an index for each, until there are enough."""
+    """Find the same URL in other items: one index lookup for each item, until there are enough."""
     found = session.get(Document, number)
     if found is None:
         return []
@@ -136,7 +141,7 @@ def _captures(session: Session, number: int) -> list[PageCapture]:
 
 @contextmanager
 def open_index(context: ServiceContext) -> Iterator[SearchIndex]:
-    """Give the index of an installation, or say what to do without one."""
+    """Open the index of the installation, or raise with what to do without one."""
     context.person.check(Role.READER)
     check_available()
     from tarantula.search.index.storage import reporting_damage
@@ -144,18 +149,16 @@ def open_index(context: ServiceContext) -> Iterator[SearchIndex]:
 
     folder = index_folder(context.installation)
     if not (folder / "meta.json").exists():
-        raise NotFoundError(
-            "There is no index yet. A daemon keeps one (`tarantula serve`), and `tarantula index` makes one by hand."
-        )
+        raise NotFoundError("There is no index yet. Start a daemon (`tarantula serve`), or run `tarantula index`.")
     with reporting_damage(folder):
-        # Whoever builds it anew makes another folder.
+        # A rebuilt index is in a new folder, so the cache must miss.
         identity = folder.stat().st_ino
         yield _index(folder, identity)
 
 
 @lru_cache(maxsize=1)
 def search_counts(database: Database) -> QueryCounter:
-    """Return who counts the searches of this process."""
+    """Return the counter of this process's searches."""
     return QueryCounter(database)
 
 
@@ -171,48 +174,41 @@ def _index(folder: Path, identity: int) -> SearchIndex:
     return SearchIndex(folder)
 
 
-COUNTED_DAYS = 7
-"""For which searches are counted together."""
-MAX_SEARCHES = 10
-HOME_INDEX = "home"
-"""What the index in the home is called, which has no address."""
-
-
 class SearchRow(BaseModel):
-    """A query, and how often it was asked."""
+    """A query and its number of searches."""
 
     query: str
     number: int
 
 
 class BarrelRow(BaseModel):
-    """Somebody who answers."""
+    """A search server: a barrel, or the index in the home."""
 
     address: str
     state: str
-    """Ready; behind, if it is not asked until it has caught up; gone, if it was not heard of lately."""
+    """Ready; behind, while it catches up and gets no searches; gone, after missed heartbeats."""
     documents: int
     backlog: int
-    """Entries of the journal that are not in its index yet."""
+    """Journal entries that are not in its index yet."""
     answered: int
     mean_milliseconds: float | None
 
 
 class SearchPanel(BaseModel):
-    """All of it, at a moment."""
+    """Status of the search engine."""
 
     searches: list[SearchRow]
     barrels: list[BarrelRow]
     journal: int
-    """The number of the last entry."""
+    """Number of the last journal entry."""
     backlog: int | None
-    """Entries of the journal that are not in the index of the home yet; nothing if there is no index."""
+    """Journal entries that are not in the home's index yet; ``None`` without an index."""
     trouble: str
-    """Why the index in the home cannot be used."""
+    """Why the home's index cannot be used."""
 
 
 def search_panel(context: ServiceContext) -> SearchPanel:
-    """Return what goes on."""
+    """Return the status of the search engine, for administrators."""
     context.person.check(Role.ADMINISTRATOR)
     search_counts(context.database).write()
     with context.reading(Role.ADMINISTRATOR) as session:
@@ -254,7 +250,7 @@ def _barrels(connection: Connection, last: int) -> list[BarrelRow]:
 
 
 def _here(context: ServiceContext, last: int) -> BarrelRow:
-    """Return how the index in the home does, as far as this process asks it."""
+    """Return the status of the index in the home, with the searches of this process."""
     with open_index(context) as index:
         searcher, place = index.seen()
         backlog = max(last - place, 0)

@@ -1,4 +1,4 @@
-"""Servers: those that an item met, settings of their own, one accepted while it runs."""
+"""Servers of an item, and the settings and decisions that people make for one server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.publications import registry, servers
 from tarantula.scope.servers import ServerSettings
 from tarantula.services.context import ServiceContext
@@ -14,7 +14,7 @@ from tarantula.store.listings import find_item
 
 
 class ItemServerRow(BaseModel):
-    """A server that an item met."""
+    """A server of an item, with document counts."""
 
     server: str
     documents: int
@@ -25,25 +25,46 @@ class ItemServerRow(BaseModel):
 
 
 def list_servers(context: ServiceContext, urn: str, words: str = "") -> list[ItemServerRow]:
-    """Return every server that an item met, accepted or not; or those whose names have all of some words."""
+    """Return all servers of an item, accepted or not, whose names contain every one of *words*."""
     wanted = words.lower().split()
     with context.reading() as session:
         rows = servers.servers_of_item(session, find_item(session, urn))
     return [ItemServerRow(**row._asdict()) for row in rows if all(word in row.server for word in wanted)]
 
 
+def get_server_settings(context: ServiceContext, server: str) -> list[tuple[str | None, ServerSettings]]:
+    """Return the settings of a server: pairs of a publication, or ``None`` for all, and the settings there."""
+    name = servers.server_name(server)
+    with context.reading() as session:
+        return servers.stored_server_settings(session, name)
+
+
 def set_server(context: ServiceContext, server: str, publication: str | None = None, **settings: Any) -> ServerSettings:
-    """Decide something for a server, for all publications or within one; ``None`` takes a decision back."""
+    """Change settings of a server, in all publications or in one; ``None`` resets a setting."""
     if not settings:
-        raise TarantulaError(f"Nothing was decided: give one of {', '.join(servers.SETTING_FIELDS)}.")
+        raise TarantulaError(f"There is no setting to change: give one of {', '.join(servers.SETTING_FIELDS)}.")
     name = servers.server_name(server)
     with context.changing("server.set", name, publication=publication, **settings) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
         return servers.put_server_settings(session, name, within, settings)
 
 
+def clear_server(context: ServiceContext, server: str, publication: str | None = None) -> None:
+    """Delete the settings of a server, for all publications or within one."""
+    name = servers.server_name(server)
+    with context.changing("server.clear", name, publication=publication) as session:
+        within = registry.get_publication(session, publication) if publication is not None else None
+        if not servers.clear_server_settings(session, name, within):
+            raise NotFoundError(f"There are no settings for {name}{in_publication(publication)}.")
+
+
 def accept_server(context: ServiceContext, urn: str, server: str) -> int:
-    """Take a server into an item, also while it is collected; return how many refused documents now wait."""
+    """Accept a server in an item, also while it is collected; return how many refused documents are queued by it."""
     name = servers.server_name(server)
     with context.changing("server.accept", urn, server=name) as session:
         return servers.accept_server(session, find_item(session, urn), name)
+
+
+def in_publication(publication: str | None) -> str:
+    """Return `` in NAME`` for messages; empty for all publications."""
+    return f" in {publication}" if publication is not None else ""

@@ -1,4 +1,4 @@
-"""URLs that people suggest: collected at once, and watched until they can be found."""
+"""Suggested URLs: collect one at once, and show what became of it."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tarantula.services.context import ServiceContext
 __all__ = ["SuggestionStatus", "get_suggestion", "suggest"]
 
 MAX_SUBJECT_LENGTH = 300
-"""Letters of a URL that the audit log keeps."""
+"""Characters of a URL in the audit log."""
 
 
 def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
-    """Have a URL collected under the publication for suggestions, if its rules take it."""
-    # Readers may; but a token of that role is there to look, and writes nothing.
+    """Collect a URL under the publication for suggestions, if it is in its scope; start a process if needed."""
+    # Readers may suggest, but a reader's token is read-only.
     needed = Role.READER if context.person.token is None else Role.CURATOR
     context.person.check(needed)
-    wanted = check_suggestion(context.installation, context.database, url)
+    accepted_url = check_suggestion(context.installation, context.database, url)
     name = context.installation.suggestions
     check_can_begin(context.installation, name)
     begun = dict[str, str]()
-    with context.changing("suggest", wanted[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
-        taken = accept_suggestion(session, name, wanted, datetime.now(UTC))
+    with context.changing("suggest", accepted_url[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
+        taken = accept_suggestion(session, name, accepted_url, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.is_left_alone:
         processes.start(context, name, taken.urn, ItemState.WAITING)
@@ -35,6 +35,6 @@ def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
 
 
 def get_suggestion(context: ServiceContext, urn: str, document: int) -> SuggestionStatus:
-    """Return how far a suggestion is."""
+    """Return the status of a suggestion."""
     with context.reading() as session:
         return suggestion_status(session, urn, document)

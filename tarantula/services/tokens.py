@@ -1,4 +1,4 @@
-"""Tokens, as their owners and administrators see to them."""
+"""API tokens: list, create and revoke them."""
 
 from __future__ import annotations
 
@@ -16,38 +16,37 @@ from tarantula.services.context import ServiceContext
 
 
 class TokenRow(BaseModel):
-    """What a program shows in the place of a password."""
+    """A secret with which a program uses the API in place of a password."""
 
     id: int
     account: str
     name: str
-    """What it is for."""
+    """Purpose."""
     role: Role
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
-    """When it was last used, to the minute."""
+    """Last use, to the minute."""
 
 
 class NewToken(TokenRow):
-    """A token that was just made."""
+    """A token that was just created; its secret is not stored."""
 
     secret: str
-    """Shown this once."""
 
 
 def list_tokens(context: ServiceContext) -> list[TokenRow]:
-    """Return one's own tokens; an administrator sees those of all."""
+    """Return the person's own tokens; for an administrator, all tokens."""
     with context.reading() as session:
-        everybody = context.person.role.allows(Role.ADMINISTRATOR)
-        account = None if everybody else accounts.get(session, context.person.name)
+        sees_all = context.person.role.allows(Role.ADMINISTRATOR)
+        account = None if sees_all else accounts.get(session, context.person.name)
         return [_row(token, owner) for token, owner in stored.all_tokens(session, account)]
 
 
 def add_token(
     context: ServiceContext, name: str, role: Role, days: int | None = None, account: str | None = None
 ) -> NewToken:
-    """Make a token for oneself, of a role that one has; an administrator makes them for others too."""
+    """Create a token for the person's own account, with at most their role; administrators may name another account."""
     owner = _owner(context, account)
     context.person.check(role)
     with context.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
@@ -56,7 +55,7 @@ def add_token(
 
 
 def remove_token(context: ServiceContext, number: int) -> None:
-    """Make a token useless: one's own, or as an administrator any."""
+    """Revoke a token: the person's own, or any for an administrator."""
     with context.reading() as session:
         owner = _owner_of(session, stored.get_token(session, number)).name
     _owner(context, owner)
@@ -69,13 +68,13 @@ def _owner(context: ServiceContext, account: str | None) -> str:
         return account
     own = own_name(context)
     if account not in (None, own):
-        raise NotAllowed(f"The tokens of {account[:100] if account else ''} are seen to by an administrator.")
+        raise NotAllowed(f"The tokens of {account[:100] if account else ''} can be managed by an administrator only.")
     return own
 
 
 def _owner_of(session: Session, token: Token) -> Account:
     account = session.get(Account, token.account_id)
-    assert account is not None, "tokens go with their account"
+    assert account is not None, "deleting an account deletes its tokens"
     return account
 
 

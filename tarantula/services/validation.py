@@ -1,4 +1,4 @@
-"""Accepting and rejecting items."""
+"""Accept and reject items, and list those that wait for a decision."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from tarantula.services.context import ServiceContext
 from tarantula.store.listings import find_item
 
 MAX_UNDECIDED = 200
-"""Undecided items that are listed, the newest."""
 
 
 class ItemAttention(BaseModel):
-    """What helps to decide about an item."""
+    """Everything that helps to decide about an item."""
 
     urn: str
     publication: str
@@ -32,16 +31,26 @@ class ItemAttention(BaseModel):
     validation: str
     complete: bool
     ended: bool
-    """Whether it can be decided about."""
+    """Whether a decision is possible."""
     rules: list[FiredRule]
-    """Those that it breaks, the grave ones first."""
+    """Rules that the item breaks, the most serious first."""
     indicators: Indicators
     looks: list[ReviewEntry]
-    """What needs a look first."""
+    """Documents to review first."""
 
 
-def item_attention(context: ServiceContext, urn: str) -> ItemAttention:
-    """Return what helps to decide about an item; on a large one it takes seconds."""
+class UndecidedItem(NamedTuple):
+    """An item that waits for a decision."""
+
+    urn: str
+    publication: str
+    finished_at: datetime | None
+    attention: list[str]
+    """Why it needs attention."""
+
+
+def item_attention(context: ServiceContext, urn: str, *, review: bool = True) -> ItemAttention:
+    """Return the indicators, the fired rules and, with *review*, the review list; takes seconds on a large item."""
     with context.reading() as session:
         item = find_item(session, urn)
         indicators = load_indicators(session, item)
@@ -51,50 +60,40 @@ def item_attention(context: ServiceContext, urn: str) -> ItemAttention:
             publication=item.publication.name,
             state=item.state,
             validation=item.validation,
-            complete=is_complete(item.state, [one.effect for one in fired]),
+            complete=is_complete(item.state, [rule.effect for rule in fired]),
             ended=item.state in validation.ENDED_STATES,
             rules=fired,
             indicators=indicators,
-            looks=make_review_list(session, item, indicators),
+            looks=make_review_list(session, item, indicators) if review else [],
         )
 
 
 def list_decisions(context: ServiceContext, urn: str) -> list[ItemDecision]:
-    """Return what was decided about an item, oldest first."""
+    """Return the decisions about an item, oldest first."""
     with context.reading() as session:
         return validation.list_decisions(session, find_item(session, urn))
 
 
-def validate(context: ServiceContext, urn: str, why: str = "", anyway: bool = False) -> ItemDecision:
-    """Accept an item; *anyway* accepts one that is not complete."""
+def validate(
+    context: ServiceContext, urn: str, why: str = "", anyway: bool = False, by: str | None = None
+) -> ItemDecision:
+    """Accept an item; *anyway* accepts an incomplete one. *by* names who decided, if not the person who acts."""
     changing = context.changing("item.validate", urn, why=why, anyway=anyway)
-    return decide_and_call_hooks(
-        context.installation, changing, urn, Validation.VALID, by=context.person.name, why=why, anyway=anyway
-    )
+    who = context.person.name if by is None else by
+    return decide_and_call_hooks(context.installation, changing, urn, Validation.VALID, by=who, why=why, anyway=anyway)
 
 
-def reject(context: ServiceContext, urn: str, why: str) -> ItemDecision:
-    """Refuse an item."""
+def reject(context: ServiceContext, urn: str, why: str, by: str | None = None) -> ItemDecision:
+    """Reject an item. *by* names who decided, if not the person who acts."""
     changing = context.changing("item.reject", urn, why=why)
-    return decide_and_call_hooks(
-        context.installation, changing, urn, Validation.REJECTED, by=context.person.name, why=why
-    )
-
-
-class UndecidedItem(NamedTuple):
-    """An item that somebody should decide about."""
-
-    urn: str
-    publication: str
-    finished_at: datetime | None
-    attention: list[str]
-    """Why somebody should look."""
+    who = context.person.name if by is None else by
+    return decide_and_call_hooks(context.installation, changing, urn, Validation.REJECTED, by=who, why=why)
 
 
 def list_undecided(context: ServiceContext) -> list[UndecidedItem]:
-    """Return the items that have ended and nobody decided about, those that ask for attention first."""
+    """Return the newest ended items without a decision, those that need attention first."""
     with context.reading() as session:
-        chosen = (
+        query = (
             select(Item)
             .where(Item.validation == Validation.PENDING, Item.state.in_(validation.ENDED_STATES))
             .order_by(Item.planned_at.desc(), Item.id.desc())
@@ -102,6 +101,6 @@ def list_undecided(context: ServiceContext) -> list[UndecidedItem]:
         )
         rows = [
             UndecidedItem(item.urn, item.publication.name, item.finished_at, attention_reasons(item))
-            for item in session.scalars(chosen)
+            for item in session.scalars(query)
         ]
     return sorted(rows, key=lambda row: not row.attention)

@@ -1,4 +1,4 @@
-"""Walking through an item's pages, beside those of the item before."""
+"""Page-by-page walk through an item, each page next to its capture in the previous item."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ from tarantula.store.warc_reader import read_response
 
 
 class PreviousCapture(BaseModel):
-    """The same URL in the item before."""
+    """The same URL in the previous item."""
 
     urn: str
     document_id: int | None
-    """None where that item has no such URL."""
+    """``None`` if the previous item does not have the URL."""
     change: str
-    """New, changed or same; gone, if only the item before collected it."""
+    """New, changed or same; gone, if only the previous item collected it."""
     collected_at: datetime | None
 
 
 class WalkthroughPage(BaseModel):
-    """A document as somebody who walks through an item sees it. Its words are a stranger's."""
+    """A document of the walk. Its title, reason and headers contain text of strangers."""
 
     urn: str
     document_id: int
@@ -59,24 +59,24 @@ class WalkthroughPage(BaseModel):
     collected_at: datetime | None
     via_id: int | None
     via: str | None
-    """The URL of the document that first named it."""
+    """URL of the document with the first link to it."""
     headers: list[tuple[str, str]]
     kept: bool
-    """Whether its bytes are there."""
+    """Whether its body is stored."""
     trouble: str
-    """Why its bytes cannot be read."""
+    """Why its body cannot be read."""
     copied: bool
-    """Whether the mirror has a copy of it."""
+    """Whether the mirror contains it."""
     number: int
     total: int
     previous_id: int | None
     next_id: int | None
     before: PreviousCapture | None
-    """None for the first item of a publication."""
+    """``None`` in the first item of a publication."""
 
 
 def first_document(context: ServiceContext, urn: str) -> int:
-    """Return the document at which a walk through an item begins."""
+    """Return the id of the document at which the walk begins."""
     with context.reading() as session:
         page = first_page(session, find_item(session, urn))
     if page is None:
@@ -87,12 +87,12 @@ def first_document(context: ServiceContext, urn: str) -> int:
 
 
 def get_page(context: ServiceContext, urn: str, document_id: int) -> WalkthroughPage:
-    """Return one document of an item, with its neighbours."""
+    """Return one document with its position in the walk and its previous capture."""
     with context.reading() as session:
         item = find_item(session, urn)
         document = find_document(session, item, document_id)
         via = session.get(Document, document.via_id) if document.via_id else None
-        kept, title, headers, trouble = _read(session, context, document)
+        kept, title, headers, trouble = _read_capture(session, context, document)
         return WalkthroughPage(
             urn=urn,
             document_id=document.id,
@@ -114,13 +114,13 @@ def get_page(context: ServiceContext, urn: str, document_id: int) -> Walkthrough
             kept=kept,
             trouble=trouble,
             copied=content.path_of_document(session, context.installation.archived / urn, document) is not None,
-            before=_before(session, item, document),
+            before=_previous_capture(session, item, document),
             **page_position(session, item, document)._asdict(),
         )
 
 
 def document_at_replay_path(context: ServiceContext, urn: str, place: str) -> int | None:
-    """Return the document that is shown at a place of the replay; what names none is not believed."""
+    """Return the id of the document at a path of the replay origin, ``copy/…`` or ``page/ID``; ``None`` if invalid."""
     kind, _, rest = place.partition("/")
     with context.reading() as session:
         item = find_item(session, urn)
@@ -136,7 +136,7 @@ def document_at_replay_path(context: ServiceContext, urn: str, place: str) -> in
 
 
 def compare_with_previous(context: ServiceContext, urn: str, document_id: int) -> TextDiff:
-    """Return what changed in the text of a document since the item before."""
+    """Return the text changes of a document since the previous item."""
     with context.reading() as session:
         item = find_item(session, urn)
         document = find_document(session, item, document_id)
@@ -149,7 +149,7 @@ def compare_with_previous(context: ServiceContext, urn: str, document_id: int) -
         return compare_documents(session, context.installation.items, other, document)
 
 
-def _before(session: Session, item: Item, document: Document) -> PreviousCapture | None:
+def _previous_capture(session: Session, item: Item, document: Document) -> PreviousCapture | None:
     earlier = previous_items(session, item)
     if not earlier:
         return None
@@ -170,10 +170,10 @@ def _change(before: Document, after: Document) -> DocumentChange:
     )
 
 
-def _read(
+def _read_capture(
     session: Session, context: ServiceContext, document: Document
 ) -> tuple[bool, str, list[tuple[str, str]], str]:
-    """Return whether a document's bytes are there, its title, its headers, and why they cannot be read."""
+    """Return whether a document's body is stored, its title, its headers, and why they cannot be read."""
     try:
         capture = capture_of(session, context.installation.items, document)
         if capture is None:
@@ -188,5 +188,5 @@ def _title(capture: Capture, document: Document) -> str:
 
 
 def _headers(capture: Capture) -> list[tuple[str, str]]:
-    answer = read_response(capture.path, capture.offset)
-    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in answer.headers]
+    response = read_response(capture.path, capture.offset)
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]

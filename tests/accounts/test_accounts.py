@@ -125,7 +125,7 @@ def test_a_page_that_was_opened_before_cannot_change_anything_after(desk: Servic
 
 def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(desk: ServiceContext) -> None:
     here, elsewhere = logged_in(desk, "rui"), logged_in(desk, "rui")
-    with pytest.raises(TarantulaError, match="not the present password"):
+    with pytest.raises(TarantulaError, match="not the current password"):
         accounts.change_password(here, "wrong wrong wrong", "another one altogether")
     accounts.change_password(here, PASSWORD, "another one altogether")
     with desk.reading() as session:

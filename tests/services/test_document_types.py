@@ -34,7 +34,7 @@ def test_types_and_profiles_are_added_and_changed_and_all_of_it_is_written_down(
 def test_what_is_wrong_changes_nothing_and_is_not_written_down(sqlite: Database) -> None:
     desk = context_of(sqlite)
     before = document_types.list_types(desk), document_types.list_profiles(desk)
-    attempts: tuple[Callable[[], None], ...] = (
+    attempts: tuple[Callable[[], object], ...] = (
         lambda: document_types.add_type(desk, "text/html", []),
         lambda: document_types.add_type(desk, "nonsense", []),
         lambda: document_types.edit_type(desk, "text/nothing", ["x"], ""),

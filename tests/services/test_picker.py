@@ -51,7 +51,7 @@ def test_what_cannot_be_added_leaves_nothing_behind(sqlite: Database) -> None:
     fields, answer = fields_and_answer()
     with pytest.raises(NotAllowed):
         sources.add_picked_source(context_of(sqlite, Role.READER), fields, answer)
-    with pytest.raises(TarantulaError, match="Nothing was chosen yet"):
+    with pytest.raises(TarantulaError, match="No value is chosen yet"):
         sources.add_picked_source(context_of(sqlite), {**fields, "fields": []}, answer)
     with pytest.raises(TarantulaError, match="people's own"):
         sources.add_picked_source(context_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)

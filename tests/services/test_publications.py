@@ -89,7 +89,7 @@ def test_fields_are_checked_by_the_model_each_with_its_complaint(sqlite: Databas
     together = publications.check_fields(desk, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
     assert together == {"": "The server www.fc.ul.pt is excluded, but it is the one of the base document."}
     publications.add(desk, "fcul", FCUL)
-    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {"name": "There is a publication fcul already."}
+    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {"name": "There is already a publication fcul."}
     assert publications.check_fields(desk, FCUL, "fcul") == {}
 
 

@@ -68,7 +68,7 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
         path.write_bytes(b"nothing")
     found = walkthrough.get_page(context_of(sqlite), urn, ids(sqlite, urn)["same.html"])
     assert not found.kept
-    assert "no whole record" in found.trouble
+    assert "no complete record" in found.trouble
 
 
 def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database, config: Config) -> None:

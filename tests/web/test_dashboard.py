@@ -271,7 +271,7 @@ def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours:
         card(ana, title).get_by_role("button", name="More").click()
         ana.get_by_role("menuitem", name="Share with others").click()
         expect(ana.get_by_role("menu")).to_have_count(0)
-    expect(ana.get_by_text("is private, so that nobody else may see this view")).to_be_visible()
+    expect(ana.get_by_text("is private, so this view cannot be shared")).to_be_visible()
     dashboard(place, eva)
     eva.get_by_role("button", name="Shared views").click()
     expect(eva.get_by_role("button", name="Copy to my dashboard")).to_have_count(1)

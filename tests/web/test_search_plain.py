@@ -326,7 +326,7 @@ def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
 
 
 def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Database, config: Config) -> None:
-    said = "nobody brings it up to date"
+    said = "no process is updating it"
     assert said not in filled.get("/search").text
     tell(sqlite, archive(sqlite, config, [page("later", b"<p>Mais tarde.")], months=2))
     for answer in (filled.get("/search"), filled.get("/search", q="curso")):

@@ -1,1 +1,1 @@
-"""What people do with sources, their values, views and alerts."""
+"""Use cases of streams: sources, their values, views and alerts."""

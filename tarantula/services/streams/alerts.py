@@ -1,4 +1,4 @@
-"""Alerts: each person keeps their own, on sources that they may see; includes the check of notification addresses."""
+"""Alerts: each person has their own, on sources that they may see; and the check of notification addresses."""
 
 from __future__ import annotations
 
@@ -24,64 +24,22 @@ from tarantula.streams.alerts.config import AlertConfig, read_alert
 from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
 from tarantula.streams.sources import registry as sources
 
-TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a trial: alerts will be told here.", "info")
-
-
-def check_reachable(person: Person, notify: object) -> None:
-    """Refuse addresses in private networks to readers: this machine reaches what they may not."""
-    if person.role.allows(Role.CURATOR):
-        return
-    for address in addresses_in(notify):
-        plugin = apprise_plugin(address)
-        host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
-        if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
-            complaint = f"{host[:100]!r} is in a private network, and sending there needs {Role.CURATOR.somebody}."
-            raise NotAllowed(complaint, fields={"notify": complaint})
-
-
-def send_trial(person: Person, notify: object) -> int:
-    """Send a message to addresses before anything depends on them; return how many took it, or say which refused."""
-    check_reachable(person, notify)
-    addresses = list(addresses_in(notify))
-    for address in addresses:
-        try:
-            check_notification_address(address)
-        except ValueError as error:
-            raise TarantulaError(str(error), fields={"notify": str(error)}) from error
-    # Addresses carry passwords: only what comes before them is said.
-    deaf = [address.partition("://")[0] for address in addresses if not send_message(TRIAL_MESSAGE, address)]
-    if deaf or not addresses:
-        complaint = f"Refused, or not reached: {', '.join(deaf)}. Look at its host, its name and its password."
-        if not addresses:
-            complaint = "There is no address to tell. Write one."
-        raise TarantulaError(complaint, fields={"notify": complaint})
-    return len(addresses)
-
-
-def addresses_in(notify: object) -> Iterable[str]:
-    """Return the addresses that somebody wrote, as a list or in one line."""
-    parts = notify if isinstance(notify, list | tuple) else [notify]
-    return [word for part in parts if isinstance(part, str) for word in split_words(part)]
-
-
-__all__ = ["AlertRow", "CheckedCondition", "DryRun", "FiringRow"]
-
+TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a test message: alerts will be sent here.", "info")
 DEFAULT_DRY_RUN_DAYS = 30
-"""Of the past, that a dry run goes through."""
 MAX_DRY_RUN_DAYS = 3660
 
 
 class AlertRow(BaseModel):
-    """What somebody wants to be told."""
+    """An alert."""
 
     id: int
     source: str
     owner: str
     name: str
     condition: str
-    """As people write it."""
+    """Condition as text."""
     tree: dict[str, Any]
-    """The same for programs."""
+    """Condition as a syntax tree."""
     margin: str
     hold: int | None
     """Seconds."""
@@ -93,7 +51,7 @@ class AlertRow(BaseModel):
 
 
 class FiringRow(BaseModel):
-    """That an alert fired, and why."""
+    """A firing of an alert."""
 
     id: int
     alert: int
@@ -102,75 +60,75 @@ class FiringRow(BaseModel):
     row: str
     at: datetime
     why: str
-    """Sentences with the values, one a line."""
+    """Reasons with their values, one a line."""
     untold: str
-    """Who could not be told, and whether it is tried again; nothing if nobody refused."""
+    """Which notifications failed, and whether they are retried; empty if none failed."""
     dismissed_at: datetime | None
 
 
 class CheckedCondition(BaseModel):
-    """A condition that somebody is writing."""
+    """A valid condition."""
 
     condition: str
-    """As it is understood."""
+    """Condition in normal form."""
     values: dict[str, str]
-    """What the values in it mean, by the field and what was written."""
+    """Parsed literals, by the field and the literal as written."""
 
 
 def list_alerts(context: ServiceContext, source: str | None = None) -> list[AlertRow]:
-    """Return one's own alerts, perhaps on one source only."""
+    """Return the person's alerts, optionally on one source."""
     with context.reading() as session:
-        return [alert_row(*one) for one in registry.list_alerts(session, context.person.name, source)]
+        return [alert_row(*one) for one in registry.list_alerts(session, context.viewer, source)]
 
 
 def source_names(context: ServiceContext) -> list[str]:
-    """Return the names of the sources that one may be told of."""
+    """Return the names of the sources that the person may set alerts on."""
     with context.reading() as session:
-        return [source.name for source in sources.list_under(session, person=context.person.name)]
+        return [source.name for source in sources.list_under(session, person=context.viewer)]
 
 
 def get_alert(context: ServiceContext, number: int) -> AlertRow:
-    """Return one of one's own alerts."""
+    """Return one of the person's alerts."""
     with context.reading() as session:
-        return _row(session, registry.get_alert(session, number, context.person.name))
+        return _row(session, registry.get_alert(session, number, context.viewer))
 
 
-def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertRow:
-    """Be told of something from now on."""
+def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
+    """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
     check_reachable(context.person, fields.get("notify"))
-    owner = context.person.name
+    owner = context.person.name if owner is None else owner
     with context.reading() as session:
-        watched = sources.get(session, source, owner)
+        watched = sources.get(session, source, owner or context.viewer)
         subject, is_private = audit_subject(watched), watched.is_private
-    # Of what only its owner may read, the audit log has neither the name nor what is watched for.
-    detail = {} if is_private else {"condition": _told(fields)}
-    with context.changing("alert.add", subject, _needed(context), **detail) as session:
-        return _row(session, registry.add_alert(session, source, _own(fields), owner, owner))
+    # The audit log names neither a private source nor the condition on it.
+    detail = {} if is_private else {"condition": _audited_condition(fields)}
+    with context.changing("alert.add", subject, _needed_role(context), **detail) as session:
+        return _row(session, registry.add_alert(session, source, _own(fields), owner, owner or context.viewer))
 
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
-    """Change some of one's own alert."""
+    """Change some fields of one of the person's alerts."""
     check_reachable(context.person, changes.get("notify"))
-    with context.changing("alert.edit", str(number), _needed(context), fields=sorted(changes)[:20]) as session:
-        return _row(session, registry.edit_alert(session, number, _own(changes), context.person.name))
+    with context.changing("alert.edit", str(number), _needed_role(context), fields=sorted(changes)[:20]) as session:
+        return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
 
 
 def remove_alert(context: ServiceContext, number: int) -> None:
-    """Forget one's own alert, with what it fired."""
-    with context.changing("alert.remove", str(number), _needed(context)) as session:
-        registry.remove_alert(session, number, context.person.name)
+    """Delete one of the person's alerts with its firings."""
+    with context.changing("alert.remove", str(number), _needed_role(context)) as session:
+        registry.remove_alert(session, number, context.viewer)
 
 
 def check_condition(context: ServiceContext, source: str, fields: Mapping[str, Any]) -> CheckedCondition:
-    """Say how a condition is understood, before it is stored; or what is wrong with it."""
+    """Return the parsed condition of an alert that is not stored yet, or raise with what is wrong."""
     with context.reading() as session:
-        config = _settled(session, context, source, fields)
-    meant = {key: f"{one.text} {one.unit}".rstrip() for key, one in config.understood.items()}
-    return CheckedCondition(condition=format_rule(config.condition), values=meant)
+        config = _typed_config(session, context, source, fields)
+    values = {key: f"{literal.text} {literal.unit}".rstrip() for key, literal in config.understood.items()}
+    return CheckedCondition(condition=format_rule(config.condition), values=values)
 
 
 def send_trial_message(context: ServiceContext, notify: object) -> int:
-    """Send a trial message to addresses; return how many took it, or say which refused."""
+    """Send a test message to notification addresses; return how many accepted it, or raise with those that failed."""
     _check_may_write(context)
     return send_trial(context.person, notify)
 
@@ -182,22 +140,30 @@ def dry_run(
     begin: datetime | None = None,
     end: datetime | None = None,
 ) -> DryRun:
-    """Say when an alert would have fired, before it is stored."""
-    began, ended = _stretch(begin, end)
+    """Return when an alert that is not stored would have fired; by default in the last 30 days."""
+    began, ended = _window(begin, end)
     with context.reading() as session:
-        config = _settled(session, context, source, fields)
-        return dry_run_config(session, sources.get(session, source, context.person.name), config, began, ended)
+        config = _typed_config(session, context, source, fields)
+        return dry_run_config(session, sources.get(session, source, context.viewer), config, began, ended)
 
 
 def dry_run_alert(
-    context: ServiceContext, number: int, begin: datetime | None = None, end: datetime | None = None
+    context: ServiceContext,
+    number: int,
+    begin: datetime | None = None,
+    end: datetime | None = None,
+    changes: Mapping[str, Any] | None = None,
 ) -> DryRun:
-    """Say when one's own alert would have fired."""
-    began, ended = _stretch(begin, end)
+    """Return when a stored alert, perhaps with *changes*, would have fired; by default in the last 30 days."""
+    began, ended = _window(begin, end)
     with context.reading() as session:
-        alert = registry.get_alert(session, number, context.person.name)
+        alert = registry.get_alert(session, number, context.viewer)
         source = session.get_one(Source, alert.source_id)
-        return dry_run_config(session, source, registry.alert_config(alert), began, ended)
+        config = registry.alert_config(alert)
+        if changes:
+            fields = {**config.model_dump(mode="json", exclude={"understood"}), **_own(changes)}
+            config = registry.with_typed_literals(session, source, read_alert(fields))
+        return dry_run_config(session, source, config, began, ended)
 
 
 def list_firings(
@@ -208,11 +174,11 @@ def list_firings(
     alert: int | None = None,
     unseen: bool | None = None,
 ) -> ResultPage[FiringRow]:
-    """Return what one's own alerts fired, the latest first."""
+    """Return the firings of the person's alerts, newest first."""
     with context.reading() as session:
         found = registry.list_firings(
             session,
-            context.person.name,
+            context.viewer,
             alert=alert,
             unseen=unseen,
             before=read_cursor(before),
@@ -224,22 +190,21 @@ def list_firings(
 
 
 def latest_firings(context: ServiceContext, most: int = 50) -> list[FiringRow]:
-    """Return the latest firings of one's own alerts, those first that were not dismissed."""
+    """Return the latest firings of the person's alerts, undismissed ones first."""
     unseen = list_firings(context, most, unseen=True).rows
     left = most - len(unseen)
     return unseen + (list_firings(context, left, unseen=False).rows if left else [])
 
 
 def dismiss_firings(context: ServiceContext, numbers: Sequence[int] | None = None) -> int:
-    """Dismiss some firings of one's own alerts, or all of them; return how many there were."""
+    """Dismiss the given firings of the person's alerts, or all; return their number."""
     _check_may_write(context)
-    context.person.check(Role.READER)
     with context.database.session() as session:
-        return registry.dismiss_firings(session, numbers, datetime.now(UTC), context.person.name)
+        return registry.dismiss_firings(session, numbers, datetime.now(UTC), context.viewer)
 
 
 def alert_row(alert: Alert, source: Source) -> AlertRow:
-    """Return an alert as it is shown."""
+    """Return the row of an alert."""
     config = registry.alert_config(alert)
     return AlertRow(
         id=alert.id,
@@ -257,55 +222,90 @@ def alert_row(alert: Alert, source: Source) -> AlertRow:
     )
 
 
-def firing_row(one: registry.FiringRecord) -> FiringRow:
-    """Return a firing as it is shown."""
+def firing_row(record: registry.FiringRecord) -> FiringRow:
+    """Return the row of a firing."""
     return FiringRow(
-        id=one.firing.id,
-        alert=one.alert.id,
-        name=one.alert.name,
-        source=one.source.name,
-        row=one.firing.row,
-        at=moment_of(one.firing.at),
-        why=one.firing.why,
-        untold=registry.delivery_problem(one.firing),
-        dismissed_at=one.firing.dismissed_at,
+        id=record.firing.id,
+        alert=record.alert.id,
+        name=record.alert.name,
+        source=record.source.name,
+        row=record.firing.row,
+        at=moment_of(record.firing.at),
+        why=record.firing.why,
+        untold=registry.delivery_problem(record.firing),
+        dismissed_at=record.firing.dismissed_at,
     )
+
+
+def check_reachable(person: Person, notify: object) -> None:
+    """Refuse addresses in private networks for readers: this machine can reach servers that they cannot."""
+    if person.role.allows(Role.CURATOR):
+        return
+    for address in addresses_in(notify):
+        plugin = apprise_plugin(address)
+        host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
+        if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
+            complaint = f"{host[:100]!r} is in a private network. Only {Role.CURATOR.somebody} can send there."
+            raise NotAllowed(complaint, fields={"notify": complaint})
+
+
+def send_trial(person: Person, notify: object) -> int:
+    """Send a test message to addresses; return how many accepted it, or raise with those that failed."""
+    check_reachable(person, notify)
+    addresses = list(addresses_in(notify))
+    for address in addresses:
+        try:
+            check_notification_address(address)
+        except ValueError as error:
+            raise TarantulaError(str(error), fields={"notify": str(error)}) from error
+    # Addresses contain passwords: the message names only their schemes.
+    failed = [address.partition("://")[0] for address in addresses if not send_message(TRIAL_MESSAGE, address)]
+    if failed or not addresses:
+        complaint = f"Refused or not reachable: {', '.join(failed)}. Check the host, the name and the password."
+        if not addresses:
+            complaint = "There is no address to send to. Write one."
+        raise TarantulaError(complaint, fields={"notify": complaint})
+    return len(addresses)
+
+
+def addresses_in(notify: object) -> Iterable[str]:
+    """Return the addresses in a field, which is a list or one line."""
+    parts = notify if isinstance(notify, list | tuple) else [notify]
+    return [word for part in parts if isinstance(part, str) for word in split_words(part)]
 
 
 def _row(session: Session, alert: Alert) -> AlertRow:
     return alert_row(alert, session.get_one(Source, alert.source_id))
 
 
-def _settled(session: Session, context: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertConfig:
-    return registry.with_typed_literals(
-        session, sources.get(session, source, context.person.name), read_alert(_own(fields))
-    )
+def _typed_config(session: Session, context: ServiceContext, source: str, fields: Mapping[str, Any]) -> AlertConfig:
+    return registry.with_typed_literals(session, sources.get(session, source, context.viewer), read_alert(_own(fields)))
 
 
 def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out what nobody writes: how the values are understood is found out here."""
+    """Return the fields without the parsed literals, which are computed and never taken from the caller."""
     return {name: value for name, value in fields.items() if name != "understood"}
 
 
-def _needed(context: ServiceContext) -> Role:
-    # Readers may; but a token of that role is there to look, and writes nothing.
+def _needed_role(context: ServiceContext) -> Role:
+    # Readers may have alerts, but a reader's token is read-only.
     return Role.READER if context.person.token is None else Role.CURATOR
 
 
 def _check_may_write(context: ServiceContext) -> None:
-    context.person.check(_needed(context))
+    context.person.check(_needed_role(context))
 
 
-def _told(fields: Mapping[str, Any]) -> str:
+def _audited_condition(fields: Mapping[str, Any]) -> str:
     condition = fields.get("condition")
     return condition[:200] if isinstance(condition, str) else ""
 
 
-def _stretch(begin: datetime | None, end: datetime | None) -> tuple[int, int]:
+def _window(begin: datetime | None, end: datetime | None) -> tuple[int, int]:
     ended = end or datetime.now(UTC)
     began = begin or ended - timedelta(days=DEFAULT_DRY_RUN_DAYS)
     if began.tzinfo is None or ended.tzinfo is None:
         raise TarantulaError("Write both moments with their offset from UTC, as 2026-06-12T22:00:00Z.")
     if not timedelta(0) < ended - began <= timedelta(days=MAX_DRY_RUN_DAYS):
-        raise TarantulaError(f"A dry run goes from one moment to a later one, over {MAX_DRY_RUN_DAYS} days at most.")
+        raise TarantulaError(f"A dry run needs an end after its begin, at most {MAX_DRY_RUN_DAYS} days later.")
     return int(began.timestamp() * 1_000_000), int(ended.timestamp() * 1_000_000)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import select
@@ -22,15 +22,22 @@ from tarantula.streams.ingest import source_edit
 from tarantula.streams.ingest.outcome import IngestRequest
 from tarantula.streams.ingest.readings import ingest_readings
 from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import parse_source
+from tarantula.streams.sources.config import SourceConfig, parse_source
+from tarantula.streams.sources.request import without_secrets
 from tarantula.streams.views.projection import row_names
 
 HIDDEN = "…"
-"""What stands in the place of what may be a password."""
+"""Replaces values that may be passwords."""
+MAX_SUGGESTED = 12
+MAX_FOUND = 500
+SECRET_FIELDS = frozenset({"notify", "variables", "headers", "body", "steps"})
+"""Fields that may contain passwords."""
+PRIVATE_SUBJECT = "private source"
+"""Replaces the name of a private source in the audit log."""
 
 
 class FieldRow(BaseModel):
-    """A value that a source has."""
+    """A field of a source."""
 
     key: str
     title: str
@@ -39,7 +46,7 @@ class FieldRow(BaseModel):
 
 
 class SourceRow(BaseModel):
-    """A source, and how reading it goes."""
+    """A source with its reading status."""
 
     name: str
     title: str
@@ -54,23 +61,196 @@ class SourceRow(BaseModel):
     status: str
     sentence: str
     read_at: int | None
-    """Microseconds since 1970, as all moments of streams."""
+    """Last reading, in microseconds since 1970, as all moments of streams."""
     event_at: int | None
+    """Last change of a value."""
     may_change: bool
-    """Whether whoever asks may."""
+    """Whether the person who asks may change it."""
+
+
+class SourceStatusRow(NamedTuple):
+    """The reading status of a source, without its configuration: cheap for thousands of sources."""
+
+    name: str
+    status: str
+    """``paused``, or the status of the last readings."""
+    interval: float
+    """Seconds between two readings."""
+    read_at: int | None
+    event_at: int | None
+    sentence: str
+    """What is wrong."""
 
 
 class HierarchyBranch(BaseModel):
-    """A part of the hierarchy of names."""
+    """A node in the hierarchy of source names."""
 
     name: str
-    """The whole way down to it: ``weather.lisboa``."""
+    """Full name: ``weather.lisboa``."""
     sources: int
-    """How many are at it, or below it."""
+    """Number of sources at or below it."""
+
+
+class PickedSource(BaseModel):
+    """A new source and the result of its first reading."""
+
+    name: str
+    values: int
+    """Number of values."""
+    sentence: str
+    """What was wrong; empty if nothing."""
+
+
+def find_sources(context: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:
+    """Return sources with every one of *words* in name, title, description or tags, optionally only below a node."""
+    with context.reading() as session:
+        sources = registry.find(session, words, context.viewer, MAX_FOUND) if words.split() else None
+        if sources is None:
+            sources = registry.list_under(session, below, context.viewer)
+        elif below:
+            sources = [one for one in sources if one.name == below or one.name.startswith(f"{below}.")]
+        return _rows(session, context, sources[:most])
+
+
+def suggest_sources(context: ServiceContext, words: str) -> list[SourceRow]:
+    """Return a few sources that match the words typed so far."""
+    return find_sources(context, words, most=MAX_SUGGESTED) if words.strip() else []
+
+
+def hierarchy(context: ServiceContext, below: str = "") -> list[HierarchyBranch]:
+    """Return the nodes directly below a node of the hierarchy, counting the sources that the person sees."""
+    with context.reading() as session:
+        names = session.scalars(select(Source.name).where(registry.visible_to(context.viewer)))
+        return branches(names, below)
+
+
+def get_source_row(context: ServiceContext, name: str) -> SourceRow:
+    """Return one source with its reading status."""
+    with context.reading() as session:
+        return _rows(session, context, [registry.get(session, name, context.viewer)])[0]
+
+
+def list_row_names(context: ServiceContext, name: str) -> list[str]:
+    """Return the row names of a source; empty if it has a single unnamed row."""
+    with context.reading() as session:
+        return [row for row in row_names(session, registry.get(session, name, context.viewer).id) if row]
+
+
+def get_source(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return all fields of a source as JSON values."""
+    with context.reading() as session:
+        return source_fields(context, registry.get(session, name, context.viewer))
+
+
+def describe_source(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return a source and its reading status as JSON values, without secrets; the keys are stable."""
+    with context.reading() as session:
+        source = registry.get(session, name, context.viewer)
+        return _described(source, session.get_one(SourceState, source.id))
+
+
+def iterate_described(context: ServiceContext, words: str = "", below: str = "") -> Iterator[dict[str, Any]]:
+    """Yield every source that matches, as `describe_source` returns it, for a command on this machine."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        for source, state in registry.with_states(session, words, below):
+            yield _described(source, state)
+
+
+def iterate_statuses(context: ServiceContext, words: str = "", below: str = "") -> Iterator[SourceStatusRow]:
+    """Yield the reading status of every source that matches, for a command on this machine."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        for source, state in registry.with_states(session, words, below):
+            interval = source.configuration.get("interval", SourceConfig.model_fields["interval"].default)
+            status = "paused" if source.is_paused else state.status
+            yield SourceStatusRow(source.name, status, interval, state.read_at, state.event_at, state.sentence)
+
+
+def add_source(context: ServiceContext, fields: Mapping[str, Any], owner: str | None = None) -> str:
+    """Store a new source and return its name; the owner is the person who acts, unless a command names another."""
+    config = parse_source(fields)
+    with context.changing("source.add", _config_subject(config)) as session:
+        registry.add(session, config, context.person.name if owner is None else owner)
+    return config.name
+
+
+def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], owner: str, replace: bool) -> None:
+    """Store sources in one transaction; *replace* overwrites existing ones, which keep their owners."""
+    subject = ", ".join(_config_subject(config) for config in configs)
+    with context.changing("source.import", subject, Role.ADMINISTRATOR, replace=replace) as session:
+        for config in configs:
+            if replace and registry.exists(session, config.name):
+                source_edit.edit_source(session, config.name, config.model_dump(mode="json"))
+            else:
+                registry.add(session, config, owner)
+
+
+def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], response: SourceResponse) -> PickedSource:
+    """Store a source with the values of a response that was already fetched, and add it to the owner's dashboard."""
+    config = parse_source(fields)
+    if not config.fields:
+        raise TarantulaError("No value is chosen yet. Choose at least one.")
+    try:
+        reading = adapter_named(config.adapter).read(response, config, {})
+    except UnreadableResponse as error:
+        raise TarantulaError(str(error)) from error
+    at = round((response.at or datetime.now(UTC)).timestamp() * 1e6)
+    with context.changing("source.add", _config_subject(config)) as session:
+        source = registry.add(session, config, context.person.name)
+        due_at = at + round(config.interval * 1e6)
+        outcome = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
+    views.add_source_view(context, config.name)
+    return PickedSource(name=config.name, values=len(outcome.values), sentence=outcome.sentence)
+
+
+def copy_source(context: ServiceContext, name: str, changes: Mapping[str, Any], owner: str | None = None) -> str:
+    """Store a new source like *name*, except for *changes*; return its name."""
+    with context.reading() as session:
+        source = registry.get(session, name, context.viewer)
+        fields = registry.config_of(source).model_dump(mode="json")
+    return add_source(context, {**fields, **changes}, owner)
+
+
+def edit_source(
+    context: ServiceContext, name: str, fields: Mapping[str, Any], **progress: registry.ProgressCallback
+) -> None:
+    """Change some fields of a source; the audit log stores the old and new values, unless it is private.
+
+    The history is parsed again before the transaction, because that takes long; *progress* is called meanwhile.
+    """
+    changes = dict[str, Any]()
+    with context.reading() as session:
+        source = registry.get(session, name, context.viewer)
+        subject = audit_subject(source)
+        past = (
+            source_edit.parse_history_for_edit(session, name, fields, context.viewer, **progress)
+            if may_change(context, source)
+            else ()
+        )
+    with context.changing("source.edit", subject, changes=changes) as session:
+        source = changeable_source(session, context, name)
+        was_private = source.is_private
+        before = registry.config_of(source).model_dump(mode="json")
+        source = source_edit.edit_source(session, name, fields, context.viewer, past)
+        after = registry.config_of(source).model_dump(mode="json")
+        if source.is_private and not context.is_local and source.owner != context.person.name:
+            raise NotAllowed(f"{name} is not yours: only the owner of a source can make it private.")
+        if not was_private and not source.is_private:
+            changes |= {
+                key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]
+            }
+
+
+def remove_source(context: ServiceContext, name: str) -> None:
+    """Delete a source with everything that was read from it."""
+    with context.reading() as session:
+        subject = audit_subject(registry.get(session, name, context.viewer))
+    with context.changing("source.remove", subject) as session:
+        changeable_source(session, context, name)
+        registry.remove(session, name, context.viewer)
 
 
 def source_row(context: ServiceContext, source: Source, state: SourceState) -> SourceRow:
-    """Return a source as whoever asks sees it."""
+    """Return the row of a source for the person who asks."""
     config = registry.config_of(source)
     return SourceRow(
         name=source.name,
@@ -92,139 +272,71 @@ def source_row(context: ServiceContext, source: Source, state: SourceState) -> S
 
 
 def may_change(context: ServiceContext, source: Source) -> bool:
-    """Whether somebody may change a source: curators their own, administrators also those of others that are public."""
+    """Whether the person may change a source: curators their own, administrators also public ones of others."""
     role = context.person.role
-    if role.allows(Role.CURATOR) and source.owner == context.person.name:
+    if context.is_local or (role.allows(Role.CURATOR) and source.owner == context.person.name):
         return True
     return role.allows(Role.ADMINISTRATOR) and not source.is_private
 
 
 def source_fields(context: ServiceContext, source: Source) -> dict[str, Any]:
-    """Return everything of a source; what may hold passwords only to those who may change it."""
+    """Return all fields of a source; fields that may contain passwords only for those who may change it."""
     fields = registry.config_of(source).model_dump(mode="json")
     if not may_change(context, source):
         fields["notify"] = [HIDDEN for _address in fields["notify"]]
-        for told in ("variables", "headers"):
-            fields[told] = dict.fromkeys(fields[told], HIDDEN)
+        for key in ("variables", "headers"):
+            fields[key] = dict.fromkeys(fields[key], HIDDEN)
         fields["body"] = HIDDEN if fields["body"] else ""
         fields["steps"] = [{**step, "value": HIDDEN} if step["value"] else step for step in fields["steps"]]
     return {**fields, "owner": source.owner, "may_change": may_change(context, source)}
 
 
 def branches(names: Iterable[str], below: str) -> list[HierarchyBranch]:
-    """Return where the hierarchy goes on below a part of it."""
-    began = f"{below}." if below else ""
-    parts = Counter(began + name[len(began) :].partition(".")[0] for name in names if name.startswith(began))
+    """Return the nodes directly below a node of the hierarchy."""
+    prefix = f"{below}." if below else ""
+    parts = Counter(prefix + name[len(prefix) :].partition(".")[0] for name in names if name.startswith(prefix))
     return [HierarchyBranch(name=name, sources=number) for name, number in sorted(parts.items())]
 
 
-MAX_SUGGESTED = 12
-MAX_FOUND = 500
-SECRET_FIELDS = frozenset({"notify", "variables", "headers", "body", "steps"})
-"""Fields that may hold passwords."""
-PRIVATE_SUBJECT = "private source"
-"""What is written down in the place of a name that only its owner may read."""
-
-
-def find_sources(context: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:
-    """Return sources that have every word in name, title, description or tags, perhaps only below a name."""
-    with context.reading() as session:
-        person = context.person.name
-        sources = registry.find(session, words, person, MAX_FOUND) if words.split() else None
-        if sources is None:
-            sources = registry.list_under(session, below, person)
-        elif below:
-            sources = [one for one in sources if one.name == below or one.name.startswith(f"{below}.")]
-        return _rows(session, context, sources[:most])
-
-
-def suggest_sources(context: ServiceContext, words: str) -> list[SourceRow]:
-    """Return a few sources for somebody who types."""
-    return find_sources(context, words, most=MAX_SUGGESTED) if words.strip() else []
-
-
-def hierarchy(context: ServiceContext, below: str = "") -> list[HierarchyBranch]:
-    """Return where the hierarchy of names goes on, as far as somebody sees it."""
-    with context.reading() as session:
-        names = session.scalars(select(Source.name).where(registry.visible_to(context.person.name)))
-        return branches(names, below)
-
-
-def get_source_row(context: ServiceContext, name: str) -> SourceRow:
-    """Return one source, and how reading it goes."""
-    with context.reading() as session:
-        return _rows(session, context, [registry.get(session, name, context.person.name)])[0]
-
-
-def list_row_names(context: ServiceContext, name: str) -> list[str]:
-    """Return the names of the rows that a source has had; none where there is only one."""
-    with context.reading() as session:
-        return [row for row in row_names(session, registry.get(session, name, context.person.name).id) if row]
-
-
-def get_source(context: ServiceContext, name: str) -> dict[str, Any]:
-    """Return every field of a source, as JSON has it."""
-    with context.reading() as session:
-        return source_fields(context, registry.get(session, name, context.person.name))
-
-
-def add_source(context: ServiceContext, fields: Mapping[str, Any]) -> None:
-    """Describe a new source; it is whoever describes it who owns it."""
-    config = parse_source(fields)
-    with context.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
-        registry.add(session, config, context.person.name)
-
-
-def edit_source(
-    context: ServiceContext, name: str, fields: Mapping[str, Any], **told: registry.ProgressCallback
-) -> None:
-    """Change some of a source; the audit log has what it was and is, unless it is private."""
-    changes = dict[str, Any]()
-    with context.reading() as session:
-        source = registry.get(session, name, context.person.name)
-        subject = audit_subject(source)
-        past = (
-            source_edit.parse_history_for_edit(session, name, fields, context.person.name, **told)
-            if may_change(context, source)
-            else ()
-        )
-    with context.changing("source.edit", subject, changes=changes) as session:
-        source = changeable_source(session, context, name)
-        was_private = source.is_private
-        before = registry.config_of(source).model_dump(mode="json")
-        source = source_edit.edit_source(session, name, fields, context.person.name, past)
-        after = registry.config_of(source).model_dump(mode="json")
-        if source.is_private and source.owner != context.person.name:
-            raise NotAllowed(f"{name} is not yours: only whoever owns a source can make it private.")
-        if not was_private and not source.is_private:
-            changes |= {key: _change(key, before[key], after[key]) for key in after if before[key] != after[key]}
-
-
-def remove_source(context: ServiceContext, name: str) -> None:
-    """Forget a source, with all that was read of it."""
-    with context.reading() as session:
-        subject = audit_subject(registry.get(session, name, context.person.name))
-    with context.changing("source.remove", subject) as session:
-        changeable_source(session, context, name)
-        registry.remove(session, name, context.person.name)
-
-
 def changeable_source(session: Session, context: ServiceContext, name: str) -> Source:
-    """Return a source that somebody may change, or say that they may not."""
-    source = registry.get(session, name, context.person.name)
+    """Return a source that the person may change, or raise `NotAllowed`."""
+    source = registry.get(session, name, context.viewer)
     if not may_change(context, source):
         raise NotAllowed(
-            f"{name} belongs to {source.owner or 'the installation'}. Only its owner and administrators change it."
+            f"{name} belongs to {source.owner or 'the installation'}. Only its owner and administrators can change it."
         )
     return source
 
 
 def audit_subject(source: Source) -> str:
-    """Return what the audit log calls a source."""
+    """Return the name of a source in the audit log, which hides private ones."""
     return PRIVATE_SUBJECT if source.is_private else source.name
 
 
-def _change(field: str, before: Any, after: Any) -> Any:
+def _config_subject(config: SourceConfig) -> str:
+    return PRIVATE_SUBJECT if config.private else config.name
+
+
+def _described(source: Source, state: SourceState) -> dict[str, Any]:
+    return {
+        **without_secrets(registry.config_of(source).model_dump(mode="json")),
+        "owner": source.owner,
+        "created_at": source.created_at.isoformat(),
+        "changed_at": source.changed_at.isoformat(),
+        "status": state.status,
+        "sentence": state.sentence,
+        "misses_in_a_row": state.misses,
+        "read_at": _iso(state.read_at),
+        "event_at": _iso(state.event_at),
+        "due_at": _iso(state.due_at or None),
+    }
+
+
+def _iso(microseconds: int | None) -> str | None:
+    return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat() if microseconds else None
+
+
+def _audited_change(field: str, before: Any, after: Any) -> Any:
     return "changed" if field in SECRET_FIELDS else [before, after]
 
 
@@ -232,31 +344,3 @@ def _rows(session: Session, context: ServiceContext, sources: list[Source]) -> l
     chosen = select(SourceState).where(SourceState.source_id.in_([source.id for source in sources]))
     states = {state.source_id: state for state in session.scalars(chosen)}
     return [source_row(context, source, states[source.id]) for source in sources if source.id in states]
-
-
-class PickedSource(BaseModel):
-    """A new source, and how its first reading went."""
-
-    name: str
-    values: int
-    """How many were read."""
-    sentence: str
-    """What was wrong, if anything was."""
-
-
-def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], answer: SourceResponse) -> PickedSource:
-    """Store a source with the reading of a document that is there already, and put it on its owner's dashboard."""
-    config = parse_source(fields)
-    if not config.fields:
-        raise TarantulaError("Nothing was chosen yet. Choose at least one value.")
-    try:
-        reading = adapter_named(config.adapter).read(answer, config, {})
-    except UnreadableResponse as error:
-        raise TarantulaError(str(error)) from error
-    at = round((answer.at or datetime.now(UTC)).timestamp() * 1e6)
-    with context.changing("source.add", PRIVATE_SUBJECT if config.private else config.name) as session:
-        source = registry.add(session, config, context.person.name)
-        due_at = at + round(config.interval * 1e6)
-        kept = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
-    views.add_source_view(context, config.name)
-    return PickedSource(name=config.name, values=len(kept.values), sentence=kept.sentence)

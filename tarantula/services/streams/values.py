@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import Role
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.models import Event, PutAside, Series, Source
 from tarantula.services.context import ServiceContext
@@ -26,31 +27,32 @@ from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain
 
 MAX_MOMENT_MICROSECONDS = 2**53
+MAX_POINTS = 5000
 
 
 class ValueRow(BaseModel):
-    """The value that a field of a row has now."""
+    """The current value of a field in a row."""
 
     field: str
     row: str
     value: str
     number: float | None
     at: int
-    """Microseconds since 1970: since when."""
+    """When it took this value, in microseconds since 1970."""
 
 
 class EventRow(BaseModel):
-    """A value that was read, and was not the one before."""
+    """A value that differs from the value before."""
 
     at: int
     value: str
     number: float | None
     read: str | None
-    """The text that was read, where it is not the value itself."""
+    """The text on the page, if it differs from the value."""
 
 
 class AsideRow(BaseModel):
-    """A text that may not be the value that was meant."""
+    """A doubtful text that was put aside."""
 
     id: int
     field: str
@@ -61,10 +63,48 @@ class AsideRow(BaseModel):
     times: int
 
 
+class ExportSelection(NamedTuple):
+    """Selects what to export of a source; the default is everything."""
+
+    field: str | None = None
+    row: str | None = None
+    grain: Grain = Grain.EVENT
+    begin: int | None = None
+    end: int | None = None
+
+
+class PointRow(BaseModel):
+    """Aggregates of one interval of a window, exact, as text."""
+
+    at: int
+    """Begin of the interval, or time of the event, in microseconds since 1970."""
+    count: int
+    sum: str | None
+    average: str | None
+    minimum: str | None
+    maximum: str | None
+    first: str
+    last: str
+
+
+class PointRows(BaseModel):
+    """A window of one field."""
+
+    begin: int
+    end: int
+    grain: str
+    """Level of aggregation."""
+    before: str | None
+    """Value at the begin of the window."""
+    sentence: str
+    """What is not exact, and why; empty if all is exact."""
+    points: list[PointRow]
+
+
 def last_values(context: ServiceContext, name: str) -> list[ValueRow]:
-    """Return the value of every field and row of a source."""
+    """Return the current values of all fields and rows of a source."""
     with context.reading() as session:
-        source = registry.get(session, name, context.person.name)
+        source = registry.get(session, name, context.viewer)
         series = session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.row, Series.id))
         known = {one.id: one for one in series}
         latest = history.last_values(session, known)
@@ -82,7 +122,7 @@ def list_events(
     limit: int = 50,
     before: str | None = None,
 ) -> ResultPage[EventRow]:
-    """Return what was read of a field, the latest first."""
+    """Return the events of a field, newest first."""
     with context.reading() as session:
         series = find_series(session, context, name, field, row)
         place = read_cursor(before)
@@ -93,27 +133,66 @@ def list_events(
 
 
 def list_put_aside(context: ServiceContext, name: str) -> list[AsideRow]:
-    """Return what of a source waits for somebody to decide."""
+    """Return the texts of a source that wait for a decision."""
     with context.reading() as session:
-        registry.get(session, name, context.person.name)
-        return [_aside(row) for _name, row in aside.pending_texts(session, name, context.person.name)]
+        registry.get(session, name, context.viewer)
+        return [_aside(row) for _name, row in aside.pending_texts(session, name, context.viewer)]
 
 
 def decide_put_aside(context: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
-    """Take a text for the value after all, or say that it is none."""
+    """Accept a text that was put aside as the value, or dismiss it."""
     with context.reading() as session:
-        source = registry.get(session, name, context.person.name)
+        source = registry.get(session, name, context.viewer)
         subject = audit_subject(source)
         _check_aside(session, source, number)
     with context.changing("source.aside", subject, number=number, decision=decision.value) as session:
         changeable_source(session, context, name)
-        act = decisions.accept_text if decision == AsideDecision.ACCEPTED else decisions.dismiss_text
-        act(session, number, context.person.name, context.person.name)
+        decide = decisions.accept_text if decision == AsideDecision.ACCEPTED else decisions.dismiss_text
+        decide(session, number, context.person.name, context.viewer)
+
+
+def accept_put_aside(context: ServiceContext, number: int, by: str | None = None) -> str:
+    """Accept a text that was put aside, found by its number alone; return the value."""
+    subject = _aside_subject(context, number)
+    who = context.person.name if by is None else by
+    with context.changing("source.aside", subject, number=number, decision=AsideDecision.ACCEPTED.value) as session:
+        return decisions.accept_text(session, number, who, context.viewer).text
+
+
+def dismiss_put_aside(context: ServiceContext, number: int, by: str | None = None) -> None:
+    """Dismiss a text that was put aside, found by its number alone."""
+    subject = _aside_subject(context, number)
+    who = context.person.name if by is None else by
+    with context.changing("source.aside", subject, number=number, decision=AsideDecision.DISMISSED.value) as session:
+        decisions.dismiss_text(session, number, who, context.viewer)
+
+
+def get_points(context: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
+    """Return a window of a field with at most *most* points, from the finest level that allows it."""
+    with context.reading() as session:
+        found = history.chart_points(session, find_series(session, context, name, field, row), begin, end, most)
+    return PointRows(
+        begin=found.begin,
+        end=found.end,
+        grain=found.grain.name.lower(),
+        before=found.before,
+        sentence=found.sentence,
+        points=[_point(one.at, one.summary) for one in found.points],
+    )
+
+
+def export_chunks(
+    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+) -> Iterator[bytes]:
+    """Return the chunks of an export file; raises before the first chunk if the format does not fit."""
+    with context.reading() as session:
+        export.check_format(_export_query(session, context, name, what)[1], form)
+    return _chunks(context, name, form, what, address)
 
 
 def find_series(session: Session, context: ServiceContext, name: str, field: str, row: str) -> int:
-    """Return the series of a field and row of a source that somebody may see, or say that there is none."""
-    source = registry.get(session, name, context.person.name)
+    """Return the series id of a field and row of a source that the person may see, or raise `NotFoundError`."""
+    source = registry.get(session, name, context.viewer)
     known = session.execute(select(Series.field, Series.row, Series.id).where(Series.source_id == source.id))
     found = {(one, other): number for one, other, number in known}
     if (field, row) not in found:
@@ -123,15 +202,22 @@ def find_series(session: Session, context: ServiceContext, name: str, field: str
 
 
 def checked_moment(at: int) -> int:
-    """Return a moment in microseconds since 1970, or say that it is none."""
+    """Return a moment in microseconds since 1970 if it is in range; otherwise raise."""
     if not -MAX_MOMENT_MICROSECONDS <= at <= MAX_MOMENT_MICROSECONDS:
-        raise TarantulaError(f"{at} is no moment. Write microseconds since 1970.")
+        raise TarantulaError(f"{at} is not a moment. Write microseconds since 1970.")
     return at
 
 
 def as_datetime(at: int) -> datetime:
-    """Return a moment of streams as everybody else has them."""
+    """Convert microseconds since 1970 to a datetime."""
     return datetime.fromtimestamp(at / 1_000_000, UTC)
+
+
+def _aside_subject(context: ServiceContext, number: int) -> str:
+    """Return the audit subject of a text that was put aside; the decision itself complains about a wrong number."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        row = session.get(PutAside, number)
+        return audit_subject(session.get_one(Source, row.source_id)) if row is not None else ""
 
 
 def _check_aside(session: Session, source: Source, number: int) -> None:
@@ -149,84 +235,22 @@ def _aside(row: PutAside) -> AsideRow:
     return AsideRow(**fields)
 
 
-MAX_POINTS = 5000
-
-
-class ExportSelection(NamedTuple):
-    """What of a source is wanted: everything unless told."""
-
-    field: str | None = None
-    row: str | None = None
-    grain: Grain = Grain.EVENT
-    begin: int | None = None
-    end: int | None = None
-
-
-class PointRow(BaseModel):
-    """The values of one stretch of a window; exact, as text."""
-
-    at: int
-    """Microseconds since 1970: where it begins, or when the event was."""
-    count: int
-    sum: str | None
-    average: str | None
-    minimum: str | None
-    maximum: str | None
-    first: str
-    last: str
-
-
-class PointRows(BaseModel):
-    """A window of one field."""
-
-    begin: int
-    end: int
-    grain: str
-    """The level that fits."""
-    before: str | None
-    """The value that held when the window began."""
-    sentence: str
-    """What is not exact, and why."""
-    points: list[PointRow]
-
-
-def get_points(context: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
-    """Return a window of a field from the level that fits."""
-    with context.reading() as session:
-        found = history.chart_points(session, find_series(session, context, name, field, row), begin, end, most)
-    return PointRows(
-        begin=found.begin,
-        end=found.end,
-        grain=found.grain.name.lower(),
-        before=found.before,
-        sentence=found.sentence,
-        points=[_point(one.at, one.summary) for one in found.points],
-    )
-
-
-def export_chunks(
-    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
-) -> Iterator[bytes]:
-    """Return a file piece after piece; what cannot be had is said before the first."""
-    with context.reading() as session:
-        export.check_format(_chosen(session, context, name, what)[1], form)
-    return _pieces(context, name, form, what, address)
-
-
-def _pieces(
+def _chunks(
     context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
 ) -> Iterator[bytes]:
     with context.reading() as session:
-        source, chosen = _chosen(session, context, name, what)
-        yield from export.export_chunks(session, source, chosen, form, address)
+        source, query = _export_query(session, context, name, what)
+        yield from export.export_chunks(session, source, query, form, address)
 
 
-def _chosen(session: Session, context: ServiceContext, name: str, what: ExportSelection) -> tuple[Source, ExportQuery]:
-    source = registry.get(session, name, context.person.name)
-    chosen = export.select_export(
+def _export_query(
+    session: Session, context: ServiceContext, name: str, what: ExportSelection
+) -> tuple[Source, ExportQuery]:
+    source = registry.get(session, name, context.viewer)
+    query = export.select_export(
         session, source, field=what.field, row=what.row, grain=what.grain, begin=what.begin, end=what.end
     )
-    return source, chosen
+    return source, query
 
 
 def _point(at: int, summary: ValueSummary) -> PointRow:

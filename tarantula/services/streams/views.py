@@ -1,4 +1,4 @@
-"""Views: on somebody's dashboard, arranged, shared, taken over."""
+"""Views on a person's dashboard: add, arrange, share and copy them, and read their data."""
 
 from __future__ import annotations
 
@@ -22,33 +22,32 @@ from tarantula.streams.views.defaults import default_view
 from tarantula.streams.views.projection import ViewProjection
 
 MAX_DASHBOARD_VIEWS = 200
-"""Views on one dashboard."""
 
 
 class ViewRow(BaseModel):
-    """A view, and whose it is."""
+    """A view and its owner."""
 
     id: int
     owner: str
     shared: bool
-    """Whether others can take it over."""
+    """Whether others can copy it."""
     view: ViewConfig
 
 
 def list_dashboard(context: ServiceContext) -> list[ViewRow]:
-    """Return somebody's own views, in their order."""
+    """Return the views of the person's dashboard, in their order."""
     with context.reading() as session:
         return [_row(view) for view in _own(session, context)]
 
 
 def get_view(context: ServiceContext, number: int) -> ViewRow:
-    """Return one of somebody's own views."""
+    """Return one view of the person's dashboard."""
     with context.reading() as session:
         return _row(_get(session, context, number))
 
 
 def add_view(context: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
-    """Put a view at the beginning of somebody's dashboard."""
+    """Add a view at the top of the person's dashboard."""
     config = read_view(fields)
     with context.changing("view.add", "view", needed=Role.READER) as session:
         _check_parts(session, context, config)
@@ -56,14 +55,14 @@ def add_view(context: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
 
 
 def add_source_view(context: ServiceContext, name: str) -> ViewRow:
-    """Put a source on somebody's dashboard, in the way that most likely fits its values."""
+    """Add a source to the person's dashboard, as the default view for its values."""
     with context.changing("view.add", "view", needed=Role.READER) as session:
         source = registry.get(session, name, context.person.name)
         return _row(_put(session, context, default_view(session, source)))
 
 
 def edit_view(context: ServiceContext, number: int, fields: Mapping[str, Any]) -> ViewRow:
-    """Change some of a view."""
+    """Change some fields of a view."""
     with context.changing("view.edit", f"view {number}", needed=Role.READER) as session:
         view = _get(session, context, number)
         config = read_view({**view.configuration, **fields})
@@ -75,7 +74,7 @@ def edit_view(context: ServiceContext, number: int, fields: Mapping[str, Any]) -
 
 
 def share_view(context: ServiceContext, number: int, shared: bool = True) -> ViewRow:
-    """Let others take over a view, or no longer."""
+    """Allow or forbid others to copy a view."""
     with context.changing("view.share", f"view {number}", needed=Role.READER, shared=shared) as session:
         view = _get(session, context, number)
         if shared:
@@ -85,41 +84,41 @@ def share_view(context: ServiceContext, number: int, shared: bool = True) -> Vie
 
 
 def remove_view(context: ServiceContext, number: int) -> None:
-    """Take a view from somebody's dashboard; those who took it over keep theirs."""
+    """Delete a view from the person's dashboard; copies of others stay."""
     with context.changing("view.remove", f"view {number}", needed=Role.READER) as session:
         session.delete(_get(session, context, number))
 
 
 def fold_view(context: ServiceContext, number: int, folded: bool) -> None:
-    """Show only the title of a view, or all of it."""
+    """Fold a view to its title, or unfold it."""
     with _arranging(context) as session:
         view = _get(session, context, number)
         _write(view, read_view({**view.configuration, "folded": folded}))
 
 
 def arrange_views(context: ServiceContext, numbers: Sequence[int]) -> None:
-    """Put somebody's views in an order; those that are not named follow."""
+    """Put the person's views in the order of *numbers*; views that are not listed follow."""
     with _arranging(context) as session:
         views = _own(session, context)
-        wanted = {number: place for place, number in enumerate(numbers)}
-        for place, view in enumerate(sorted(views, key=lambda view: wanted.get(view.id, len(wanted)))):
-            view.position = place
+        order = {number: position for position, number in enumerate(numbers)}
+        for position, view in enumerate(sorted(views, key=lambda view: order.get(view.id, len(order)))):
+            view.position = position
 
 
 def list_shared_views(context: ServiceContext) -> list[ViewRow]:
-    """Return the views that others share, as far as whoever asks may see every source in them."""
+    """Return the shared views of others whose sources the person may all see."""
     with context.reading() as session:
         views = session.scalars(select(View).where(View.is_shared, View.owner != context.person.name).order_by(View.id))
         rows = [_row(view) for view in views]
-        seen = set(session.scalars(select(Source.name).where(registry.visible_to(context.person.name))))
-        return [row for row in rows if set(row.view.sources) <= seen]
+        visible = set(session.scalars(select(Source.name).where(registry.visible_to(context.person.name))))
+        return [row for row in rows if set(row.view.sources) <= visible]
 
 
 def copy_shared_view(context: ServiceContext, number: int) -> ViewRow:
-    """Put a copy of a view that somebody shares on one's own dashboard."""
+    """Add a copy of a shared view to the person's dashboard."""
     found = next((row for row in list_shared_views(context) if row.id == number), None)
     if found is None:
-        raise NotFoundError(f"Nobody shares a view {number} with you.")
+        raise NotFoundError(f"There is no shared view {number}.")
     return add_view(context, {**found.view.model_dump(mode="json"), "folded": False})
 
 
@@ -131,11 +130,11 @@ def view_data(
     most: int = projection.MAX_TRACK_POINTS,
     margin: float = 0.0,
 ) -> ViewProjection:
-    """Return what somebody sees of a view between two moments, in microseconds since 1970."""
+    """Return the data of a view between two moments, in microseconds since 1970."""
     if not 0 <= begin < end:
-        raise TarantulaError("A window begins before it ends.")
+        raise TarantulaError("The end of a window must be after its begin.")
     with context.reading() as session:
-        # A page that is open when its session ends is told nothing more.
+        # A page that stays open after its session has ended gets no more data.
         sessions.check_session(session, context.person, Role.READER)
         return projection.project_view(session, config, context.person.name, begin, end, most, margin)
 
@@ -173,7 +172,7 @@ def _row(view: View) -> ViewRow:
 
 
 def _check_parts(session: Session, context: ServiceContext, config: ViewConfig) -> None:
-    """Refuse sources that are not there for this person, and fields that they do not have."""
+    """Refuse sources that the person cannot see, and fields that do not exist."""
     for name in config.sources:
         source = registry.config_of(registry.get(session, name, context.person.name))
         known = {field.key for field in source.fields}
@@ -188,12 +187,12 @@ def _check_shareable(session: Session, config: ViewConfig) -> None:
     private = select(Source.name).where(Source.name.in_(config.sources), Source.is_private)
     name = session.scalar(private)
     if name is not None:
-        raise ConflictError(f"The source {name} is private, so that nobody else may see this view.")
+        raise ConflictError(f"The source {name} is private, so this view cannot be shared.")
 
 
 @contextmanager
 def _arranging(context: ServiceContext) -> Iterator[Session]:
-    """Give a session for how somebody's own screen looks, which is nothing for the audit log."""
+    """Open a session for the layout of the person's own dashboard, which is not audited."""
     context.person.check(Role.READER)
     with context.database.session() as session:
         sessions.check_session(session, context.person, Role.READER)

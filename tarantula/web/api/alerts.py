@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 
 from tarantula.services.pagination import ResultPage
 from tarantula.services.streams import alerts
-from tarantula.services.streams.alerts import AlertRow, CheckedCondition, DryRun, FiringRow
+from tarantula.services.streams.alerts import AlertRow, CheckedCondition, FiringRow
 from tarantula.streams.alerts.condition import MAX_CONDITION_CHARS, AlertRule
 from tarantula.streams.alerts.config import MAX_ALERT_NAME_CHARS
+from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.api.common import Cursor, Limit, Number, RequestContext
 
 router = APIRouter()

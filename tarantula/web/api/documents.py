@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 from tarantula.services import documents, walkthrough
 from tarantula.services.diff import ItemDifferences, compare_items
-from tarantula.services.documents import LARGEST, SMALLEST, DocumentDetail, DocumentFilters, DocumentSummary
+from tarantula.services.documents import MAX_STATE, MIN_STATE, DocumentDetail, DocumentFilters, DocumentSummary
 from tarantula.services.pagination import ResultPage
 from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn
 
@@ -22,7 +22,7 @@ DocumentNumber = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` o
 def list_documents(
     desk: RequestContext,
     urn: Urn,
-    state: Annotated[int | None, Query(ge=SMALLEST, le=LARGEST)] = None,
+    state: Annotated[int | None, Query(ge=MIN_STATE, le=MAX_STATE)] = None,
     type: Annotated[str | None, Query(max_length=127, description="Its MIME type.")] = None,
     server: Annotated[str | None, Query(max_length=270)] = None,
     depth: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,

@@ -13,8 +13,9 @@ from tarantula.archive.export.exporter import ExportFormat
 from tarantula.archive.quality.report import ItemReport
 from tarantula.core.states import ItemState
 from tarantula.services import items, reports
-from tarantula.services.items import ExportRow, ItemDetail, ItemRow
+from tarantula.services.items import ExportRow, ItemDetail
 from tarantula.services.pagination import ResultPage
+from tarantula.store.listings import ItemRow
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, Urn
 
 router = APIRouter()

@@ -13,7 +13,8 @@ from tarantula.core.times import format_duration
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import alerts
 from tarantula.services.streams import sources as streams
-from tarantula.services.streams.alerts import AlertRow, CheckedCondition, DryRun, FiringRow
+from tarantula.services.streams.alerts import AlertRow, CheckedCondition, FiringRow
+from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons

@@ -13,8 +13,9 @@ from tarantula.accounts.roles import Role
 from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
-from tarantula.services.items import ItemDetail, ItemRow
+from tarantula.services.items import ItemDetail
 from tarantula.services.pagination import ResultPage
+from tarantula.store.listings import ItemRow
 from tarantula.web.charts.base import COLOURS, TOOLTIP
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
 from tarantula.web.components.elements import subheading, text_element
