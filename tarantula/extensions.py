@@ -14,6 +14,7 @@ from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
 from tarantula.core.process import collect_and_freeze
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
 from tarantula.crawl.responses import failed_document
 from tarantula.crawl.terminal import TerminalProgress
@@ -22,7 +23,6 @@ from tarantula.fetch.errors import RefusedByRule
 from tarantula.items import CollectedDocument
 from tarantula.lifecycle.coordinator import end_item
 from tarantula.signals import collection_over, document_stored
-from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.streams.ingest.maintenance import StreamMaintenance
 
 if TYPE_CHECKING:
@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
     from tarantula.streams.reading.reader import StreamReader
 
-INTERRUPTION_REASONS = {"shutdown": STOPPED_REASON, "cancelled": STOPPED_REASON, "closespider_timeout": DEADLINE_REASON}
+INTERRUPTION_REASONS = {
+    "shutdown": ItemReason.STOPPED,
+    "cancelled": ItemReason.STOPPED,
+    "closespider_timeout": ItemReason.DEADLINE,
+}
+"""Reason of the item by Scrapy's reason for closing the spider."""
 COLLECTION_OVER = "collection_over"
 STOP_CHECK_SECONDS = 0.2
 """Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
@@ -62,7 +67,7 @@ class ItemLife(Component):
     def spider_opened(self) -> None:
         """Begin to look at the clock, and at what the database says."""
         collect_and_freeze()
-        self._over: str | None = None
+        self._over: Reason | None = None
         self._look()
 
     def _look(self) -> None:
@@ -81,14 +86,16 @@ class ItemLife(Component):
         self.publish()
         end_item(self.collection, self._interruption(reason))
 
-    def _interruption(self, reason: str) -> str | None:
+    def _interruption(self, close_reason: str) -> Reason | None:
         if self.collection.trouble is not None:
-            return str(self.collection.trouble)
-        if reason == COLLECTION_OVER:
+            return Reason.of(ItemReason.ERROR, error=str(self.collection.trouble))
+        if close_reason == COLLECTION_OVER:
             return self._over
-        if reason == "finished":
+        if close_reason == "finished":
             return None
-        return INTERRUPTION_REASONS.get(reason, f"The spider was closed: {reason}.")
+        if close_reason in INTERRUPTION_REASONS:
+            return Reason.of(INTERRUPTION_REASONS[close_reason])
+        return Reason.of(ItemReason.SPIDER_CLOSED, close_reason=close_reason)
 
 
 class ReadingLife(Component):

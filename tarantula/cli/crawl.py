@@ -150,7 +150,7 @@ def complete(urn: str) -> None:
 def _say_how_it_ended(urn: str, code: int) -> None:
     with open_database() as database, database.reading() as session:
         item = find_item(session, urn)
-        state, reason = item.state, item.reason or "It was left."
+        state, reason = item.state, item.reason or "Its collector exited."
     if state == ItemState.CONVERTING:
         raise TarantulaError(f"Another process is converting {urn}.")
     if state != ItemState.ARCHIVED:

@@ -14,12 +14,12 @@ from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
-from tarantula.lifecycle.schedule import next_due_of
 from tarantula.links.link import LinkKind
 from tarantula.models import Publication
 from tarantula.publications import registry, toml
 from tarantula.publications.config import read_config
 from tarantula.publications.fields import check_type
+from tarantula.publications.registry import next_due_of
 from tarantula.publications.scope import scope_of
 
 app = noun_group("publication")

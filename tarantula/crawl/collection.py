@@ -16,6 +16,7 @@ from tarantula.core.columns import storable_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.errors import RefusedByRule
@@ -35,7 +36,6 @@ from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillR
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
-from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, Writer
@@ -64,11 +64,12 @@ class ItemControl:
         self._counted: set[str] = set()
 
     @property
-    def over(self) -> str | None:
+    def over(self) -> Reason | None:
         """Why the item may not be collected any longer, if it may not."""
         if self._stop_wanted:
-            return STOPPED_REASON
-        return DEADLINE_REASON if self._deadline is not None and self._deadline <= datetime.now(UTC) else None
+            return Reason.of(ItemReason.STOPPED)
+        is_over = self._deadline is not None and self._deadline <= datetime.now(UTC)
+        return Reason.of(ItemReason.DEADLINE) if is_over else None
 
     def read(self, connection: Connection) -> None:
         """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
@@ -137,11 +138,11 @@ class Collection:
         """What is counted for the stats."""
         self.trouble: TarantulaError | None = None
         """What stopped the collection, if something went wrong."""
-        self.interruption: str | None = None
+        self.interruption: Reason | None = None
         """Why it ended before its time, if it did."""
 
     @property
-    def over(self) -> str | None:
+    def over(self) -> Reason | None:
         """Why the item may not be collected any longer, if it may not."""
         return self._wishes.over
 

@@ -11,9 +11,8 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.lifecycle.schedule import schedule_of
 from tarantula.models import Publication, Server
-from tarantula.publications.registry import config_of
+from tarantula.publications.registry import config_of, schedule_of
 from tarantula.publications.schedule import next_due
 from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings

@@ -9,11 +9,12 @@ from sqlalchemy import Connection, delete, or_, select, text
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason
 from tarantula.core.states import UNREACHED_STATES, DocumentState, ItemState, Validation
 from tarantula.models import Document, Item, Publication
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.leases import is_unfinished
-from tarantula.store.transitions import DEADLINE_REASON, lock_item
+from tarantula.store.transitions import lock_item
 from tarantula.store.visits import VisitTable
 
 SCOPE_FIELDS = (
@@ -28,7 +29,8 @@ def item_to_refresh(session: Session, publication: Publication, config: Publicat
     if not config.refresh:
         return None
     whole = or_(
-        Item.state == ItemState.ARCHIVED, (Item.state == ItemState.INTERRUPTED) & (Item.reason == DEADLINE_REASON)
+        Item.state == ItemState.ARCHIVED,
+        (Item.state == ItemState.INTERRUPTED) & (Item.reason_code == ItemReason.DEADLINE),
     )
     chosen = select(Item).where(
         Item.publication_id == publication.id,

@@ -1,4 +1,4 @@
-"""The daemon: a scheduler thread that runs the coordinator every second, and the child processes beside it."""
+"""The daemon: runs the rounds of the coordinator every second, and keeps the index and stream processes running."""
 
 from __future__ import annotations
 
@@ -20,31 +20,60 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.database_errors import display_name
 from tarantula.core.process import PeriodicJob
-from tarantula.lifecycle.coordinator import Coordinator
-from tarantula.lifecycle.notifications import check_notify_addresses
-from tarantula.lifecycle.processes import LocalProcessStarter, process_environment
+from tarantula.lifecycle.notifications import check_notify_addresses, send_item_notices
+from tarantula.lifecycle.processes import ItemProcessStarter, LocalProcessStarter, process_environment
+from tarantula.lifecycle.schedule import ItemPlanner
+from tarantula.lifecycle.supervisor import ItemSupervisor, Launcher
 from tarantula.models import Source
 
+ROUND_SECONDS = 1.0
+"""Interval of the rounds."""
 RESTART_DELAY_SECONDS = 30.0
-"""Seconds after which one that ended is started again: another process may do the same."""
+"""Pause before a child process is restarted; another process may already do its work."""
 READER_RESTART_DELAY_SECONDS = 2.0
 SHUTDOWN_TIMEOUT_SECONDS = 10.0
-"""Seconds for its end."""
+"""Time that a child process has to exit before it is killed."""
 
 logger = logging.getLogger(__name__)
 
 
+class Coordinator:
+    """The work of the daemon. Each step reads the database and can be repeated by any daemon."""
+
+    def __init__(self, installation: Config, database: Database, starter: ItemProcessStarter) -> None:
+        self._installation = installation
+        self._database = database
+        self._planner = ItemPlanner(installation, database)
+        self._supervisor = ItemSupervisor(installation, database, starter)
+        self._launcher = Launcher(installation, database, starter)
+
+    def round(self, now: datetime) -> None:
+        """Create the items that are due, supervise those without a process, and start processes."""
+        self._planner.plan(now)
+        self._supervisor.check(now)
+        self._launcher.launch(now)
+
+    def send_notices(self) -> None:
+        """Send the pending notifications of all items."""
+        send_item_notices(self._installation, self._database)
+
+
 class ChildProcess:
-    """Starts it, looks after it, and ends it; without the packages that it needs nothing is done."""
+    """A `tarantula` command that runs as long as the daemon, if the packages that it needs are installed."""
 
     def __init__(
-        self, installation: Config, words: list[str], log: str, is_possible: Callable[[], bool], patience: float
+        self,
+        installation: Config,
+        arguments: list[str],
+        log: str,
+        is_wanted: Callable[[], bool],
+        restart_delay: float,
     ) -> None:
         self._installation = installation
-        self._words = words
+        self._arguments = arguments
         self._log = log
-        self._is_possible = is_possible
-        self._patience = patience
+        self._is_wanted = is_wanted
+        self._restart_delay = restart_delay
         self._process: subprocess.Popen[bytes] | None = None
         self._not_before = 0.0
 
@@ -60,28 +89,28 @@ class ChildProcess:
                 self._process.kill()
                 self._process.wait()
 
-    def look(self) -> None:
-        """Start the process, if none is running."""
+    def ensure_running(self) -> None:
+        """Start the process if it is not running, it is wanted, and the restart delay is over."""
         if self._process is not None and self._process.poll() is not None:
-            self._process, self._not_before = None, monotonic() + self._patience
-        if self._process is None and monotonic() >= self._not_before and self._is_possible():
-            with (self._installation.home / self._log).open("ab") as said:
+            self._process, self._not_before = None, monotonic() + self._restart_delay
+        if self._process is None and monotonic() >= self._not_before and self._is_wanted():
+            with (self._installation.home / self._log).open("ab") as log:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "tarantula", *self._words, "--beside", str(os.getpid())],
+                    [sys.executable, "-m", "tarantula", *self._arguments, "--beside", str(os.getpid())],
                     env=process_environment(self._installation),
                     stdin=subprocess.DEVNULL,
-                    stdout=said,
-                    stderr=said,
+                    stdout=log,
+                    stderr=log,
                 )
 
 
 def index_process(installation: Config) -> ChildProcess:
-    """Return the process that keeps the index up to date."""
+    """Return the process that keeps the search index up to date."""
     return ChildProcess(installation, ["index"], "index.log", search.is_available, RESTART_DELAY_SECONDS)
 
 
 def reader_process(installation: Config, database: Database) -> ChildProcess:
-    """Return the process that reads streams, once there are any; one that died is soon missed."""
+    """Return the process that reads streams; it is started when there is a source."""
 
     def has_sources() -> bool:
         with database.reading() as session:
@@ -96,33 +125,35 @@ def reader_process(installation: Config, database: Database) -> ChildProcess:
     )
 
 
-ROUND_SECONDS = 1.0
-"""Seconds between two rounds."""
-
-
 @contextmanager
 def running_daemon(installation: Config) -> Iterator[None]:
-    """Do one round after another, meanwhile."""
+    """Run the daemon's jobs in background threads until the context ends."""
     installation.make_home()
     check_notify_addresses(installation)
     starter = LocalProcessStarter(installation)
     with (
         open_database(installation) as database,
         index_process(installation) as index,
-        reader_process(installation, database) as streams,
+        reader_process(installation, database) as reader,
     ):
         coordinator = Coordinator(installation, database, starter)
         scheduler = BackgroundScheduler(timezone=UTC)
-        for job in (lambda: coordinator.round(datetime.now(UTC)), coordinator.tell, index.look, streams.look):
+        jobs: tuple[Callable[[], None], ...] = (
+            lambda: coordinator.round(datetime.now(UTC)),
+            coordinator.send_notices,
+            index.ensure_running,
+            reader.ensure_running,
+        )
+        for job in jobs:
             work, now = PeriodicJob(job, logger), datetime.now(UTC)
             scheduler.add_job(work, "interval", seconds=ROUND_SECONDS, next_run_time=now, misfire_grace_time=None)
         logger.info(
-            "Tarântula %s looks after %s, in %s.", __version__, display_name(database.engine.url), installation.home
+            "Tarântula %s runs on %s, with home %s.", __version__, display_name(database.engine.url), installation.home
         )
         scheduler.start()
         try:
             yield
         finally:
             scheduler.shutdown()
-    left = ", ".join(starter.running())
-    logger.info("The daemon ends. %s", f"Still at work without it: {left}." if left else "Nothing was under way.")
+    running = ", ".join(starter.running())
+    logger.info("The daemon stops. %s", f"These items continue: {running}." if running else "No item is in progress.")

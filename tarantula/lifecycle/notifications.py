@@ -1,4 +1,4 @@
-"""Who is told what became of an item."""
+"""Notifications about items that ended, were interrupted or need attention."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ NOTICE_TITLES = {
     ItemNotice.ATTENTION: "{urn} needs attention",
 }
 APPRISE_KINDS = {ItemNotice.ENDED: "success", ItemNotice.INTERRUPTED: "warning", ItemNotice.ATTENTION: "failure"}
-"""How Apprise marks them."""
+"""Message types of Apprise."""
 
 
 class PendingNotice(NamedTuple):
-    """What is told of an item, and to whom."""
+    """A notification about an item that this process has claimed."""
 
     message: NotificationMessage
     addresses: list[str]
-    """Those that have not been told yet."""
+    """Addresses that were not reached yet."""
     urn: str
-    news: dict[str, Any]
-    """As the item had it."""
+    stored: dict[str, Any]
+    """The JSON of `Item.news`."""
 
 
 def check_notify_addresses(installation: Config) -> None:
-    """Refuse addresses of the installation that nothing could be sent to."""
+    """Raise an error if an address in ``TARANTULA_NOTIFY`` is invalid."""
     for address in split_words(installation.notify):
         try:
             check_notification_address(address)
@@ -57,56 +57,56 @@ def check_notify_addresses(installation: Config) -> None:
 def send_item_notices(
     installation: Config, database: Database, urn: str | None = None, now: datetime | None = None
 ) -> int:
-    """Send what is to be told of an item, or of all, by now; return how many messages there were."""
+    """Send the due notifications of one item, or of all; return their number."""
     count, now = 0, now or datetime.now(UTC)
-    while (told := _take(installation, database, urn, now)) is not None:
+    while (notice := _claim(installation, database, urn, now)) is not None:
         count += 1
-        deaf = [address for address in told.addresses if not send_message(told.message, address)]
-        if deaf:
-            _tell_later(database, told, deaf, now)
+        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
+        if failed:
+            _store_retry(database, notice, failed, now)
     return count
 
 
-def _take(installation: Config, database: Database, urn: str | None, now: datetime) -> PendingNotice | None:
-    """Take the next message; of many who look, one has it."""
-    chosen = select(Item).where(Item.news.is_not(None))
+def _claim(installation: Config, database: Database, urn: str | None, now: datetime) -> PendingNotice | None:
+    """Remove the next due notification from its row and return it; of several processes, one gets it."""
+    pending = select(Item).where(Item.news.is_not(None))
     if urn is not None:
-        chosen = chosen.where(Item.urn == urn)
+        pending = pending.where(Item.urn == urn)
     with database.reading() as session:
-        due = [item.id for item in session.scalars(chosen.order_by(Item.id)) if is_notice_due(item.news, now)]
+        due = [item.id for item in session.scalars(pending.order_by(Item.id)) if is_notice_due(item.news, now)]
     if not due:
         return None
     with database.session() as session:
-        item = session.scalar(chosen.where(Item.id == due[0]).with_for_update(of=Item, skip_locked=True))
+        item = session.scalar(pending.where(Item.id == due[0]).with_for_update(of=Item, skip_locked=True))
         if item is None or not is_notice_due(item.news, now):
             return None
-        told = _told(session, item, item.news or {}, split_words(installation.notify))
+        notice = _notice(session, item, item.news or {}, split_words(installation.notify))
         item.news = None
-        return told
+        return notice
 
 
-def _tell_later(database: Database, told: PendingNotice, deaf: list[str], now: datetime) -> None:
-    """Leave word for the next time, unless it was the last, or there is newer news."""
-    left = postpone_notice(told.news, told.addresses, deaf, now)
-    if left is None:
+def _store_retry(database: Database, notice: PendingNotice, failed: list[str], now: datetime) -> None:
+    """Store the notification for a retry, unless this was the last try or the row has a newer one."""
+    retry = postpone_notice(notice.stored, notice.addresses, failed, now)
+    if retry is None:
         return
     with database.session() as session:
-        item = session.scalar(select(Item).where(Item.urn == told.urn).with_for_update(of=Item))
+        item = session.scalar(select(Item).where(Item.urn == notice.urn).with_for_update(of=Item))
         if item is not None and item.news is None:
-            item.news = left
+            item.news = retry
 
 
-def _told(session: Session, item: Item, news: dict[str, Any], everywhere: Iterable[str]) -> PendingNotice:
-    kind = ItemNotice(news["kind"])
+def _notice(session: Session, item: Item, stored: dict[str, Any], everywhere: Iterable[str]) -> PendingNotice:
+    kind = ItemNotice(stored["kind"])
     documents, size = session.execute(
         select(func.count(), func.sum(Document.size)).where(Document.item_id == item.id, IS_COLLECTED)
     ).one()
     collected = f"{documents:,} document{'' if documents == 1 else 's'} collected, {int(size or 0):,} bytes."
-    addresses = pending_addresses(news, [*config_of(item.publication).notify, *everywhere])
-    body = " ".join(part for part in (news["why"], collected) if part)
+    addresses = pending_addresses(stored, [*config_of(item.publication).notify, *everywhere])
+    body = " ".join(part for part in (stored["why"], collected) if part)
     return PendingNotice(
         NotificationMessage(NOTICE_TITLES[kind].format(urn=item.urn), body, APPRISE_KINDS[kind]),
         addresses,
         item.urn,
-        news,
+        stored,
     )

@@ -1,66 +1,61 @@
-"""Processes of an item: start them, list those that are alive, lock the completion, read their logs."""
+"""Processes of items: commands that are started for them, and the lock of the process that completes one."""
 
 from __future__ import annotations
 
 import fcntl
-import logging
 import os
-import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from typing import NamedTuple, Protocol
-
-from sqlalchemy import Connection, select
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
 
 from tarantula.core.config import Config
 from tarantula.core.states import ItemState
-from tarantula.models import Collector
-from tarantula.store.liveness import is_alive, is_running, machine_id, remove_collectors
 
 PROCESS_LOG = "daemon.log"
-"""The file in an item's directory that has what its processes said."""
+"""File in an item's directory with the output of its processes."""
+COMPLETION_LOCK_FILE = ".completing"
+"""File in an item's directory that is locked while the item is converted and archived."""
 
 
 class ItemProcessStarter(Protocol):
-    """Starts processes, and knows which of its own are gone."""
+    """Starts processes for items, and knows which of them have exited."""
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
-        """Start the process that takes an item on from its state."""
+        """Start the process that continues an item from its state."""
 
-    def is_gone(self, urn: str) -> bool | None:
-        """Whether the process that was started for an item has ended; nothing if none was."""
+    def has_exited(self, urn: str) -> bool | None:
+        """Whether the process started for an item has exited; ``None`` if none was started here."""
 
 
 class LocalProcessStarter:
-    """Starts them on this machine. They outlive whoever started them."""
+    """Starts processes on this machine. They continue when their parent exits."""
 
     def __init__(self, installation: Config) -> None:
         self._installation = installation
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
-        """Start the process that takes an item on from its state."""
+        """Start the process that continues an item from its state."""
         self.run(urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(publication, urn))
 
     def run(self, urn: str, command: list[str]) -> None:
-        """Start a process that does something to an item; what it says is in the item's directory."""
+        """Start a command for an item, with its output appended to `PROCESS_LOG`."""
         directory = self._installation.items / urn
         directory.mkdir(parents=True, exist_ok=True)
-        with (directory / PROCESS_LOG).open("ab") as words:
+        with (directory / PROCESS_LOG).open("ab") as log:
             self._processes[urn] = subprocess.Popen(
                 command,
                 env=process_environment(self._installation),
                 stdin=subprocess.DEVNULL,
-                stdout=words,
-                stderr=words,
+                stdout=log,
+                stderr=log,
                 start_new_session=True,
             )
 
-    def is_gone(self, urn: str) -> bool | None:
-        """Whether the process that was started for an item has ended; nothing if none was."""
+    def has_exited(self, urn: str) -> bool | None:
+        """Whether the process started for an item has exited; ``None`` if none was started here."""
         process = self._processes.get(urn)
         if process is None:
             return None
@@ -70,8 +65,8 @@ class LocalProcessStarter:
         return False
 
     def running(self) -> list[str]:
-        """Return the items whose processes are running, and let go of those that ended."""
-        return [urn for urn in list(self._processes) if self.is_gone(urn) is False]
+        """Return the urns whose processes are running; forget those that have exited."""
+        return [urn for urn in list(self._processes) if self.has_exited(urn) is False]
 
 
 def collect_command(publication: str, urn: str) -> list[str]:
@@ -85,106 +80,46 @@ def complete_command(urn: str) -> list[str]:
 
 
 def convert_command(urn: str) -> list[str]:
-    """Return the command that makes the copy of an item anew."""
+    """Return the command that converts an item again."""
     return [sys.executable, "-m", "tarantula", "item", "convert", urn]
 
 
 def export_command(urn: str, form: str) -> list[str]:
-    """Return the command that writes an item for deposit, in the place of what is there."""
+    """Return the command that exports an item in a format, replacing an earlier export."""
     return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force"]
 
 
 def process_environment(installation: Config) -> dict[str, str]:
-    """Return what such a process must know."""
+    """Return the environment variables of a process of this installation."""
     return {**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings", "TARANTULA_HOME": str(installation.home)}
-
-
-logger = logging.getLogger(__name__)
-
-COMPLETION_LOCK_FILE = ".completing"
-"""The file in an item's directory that whoever completes it has locked."""
-
-
-class LiveCollector(NamedTuple):
-    """A collector that is alive."""
-
-    id: int
-    item_id: int | None
-    host: str
-    pid: int
-
-
-def live_collectors(connection: Connection) -> list[LiveCollector]:
-    """Return the collectors that are alive, as far as can be seen from here."""
-    rows = connection.execute(
-        select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(is_alive(connection))
-    )
-    here = machine_id()
-    return [LiveCollector(*row) for row in rows if row.host != here or is_running(row.pid)]
-
-
-def has_collector(connection: Connection, item_id: int) -> bool:
-    """Whether a living collector is at work on an item."""
-    return any(worker.item_id == item_id for worker in live_collectors(connection))
-
-
-def remove_dead_collectors(connection: Connection, item_id: int) -> None:
-    """Remove the rows of an item's collectors that are dead."""
-    alive = [worker.id for worker in live_collectors(connection)]
-    remove_collectors(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
-
-
-def kill_collectors(workers: Iterable[LiveCollector]) -> None:
-    """End those of some collectors that run on this machine, whatever they do."""
-    for worker in workers:
-        if worker.host == machine_id():
-            logger.warning("The collector with process id %d does not obey, and is killed.", worker.pid)
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(worker.pid, signal.SIGKILL)
 
 
 @contextmanager
 def completion_lock(installation: Config, urn: str) -> Iterator[bool]:
-    """Be the one who completes an item until the end, however that comes; say whether one is."""
+    """Lock the completion of an item; yield whether the lock was free. The lock ends with the process."""
     path = installation.items / urn / COMPLETION_LOCK_FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
-        alone = _lock(file.fileno())
+        is_locked = _try_lock(file.fileno())
         try:
-            yield alone
+            yield is_locked
         finally:
-            if alone:
+            if is_locked:
                 path.unlink(missing_ok=True)
 
 
 def is_completing(installation: Config, urn: str) -> bool:
-    """Whether somebody completes an item now."""
+    """Whether a process holds the completion lock of an item."""
     try:
         with (installation.items / urn / COMPLETION_LOCK_FILE).open("r+") as file:
-            return not _lock(file.fileno())
+            return not _try_lock(file.fileno())
     except FileNotFoundError:
         return False
 
 
-def _lock(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True
-
-
-TAIL_BYTES = 1 << 16
-"""Bytes of a log, from its end, that are looked at."""
-
-
-def read_log_tail(directory: Path, lines: int) -> list[str]:
-    """Return the last lines of the log in a directory that was written to last."""
-    logs = [(path.stat().st_mtime, path) for path in directory.glob("*.log")]
-    if not logs:
-        return []
-    with max(logs)[1].open("rb") as file:
-        size = file.seek(0, 2)
-        file.seek(max(size - TAIL_BYTES, 0))
-        words = file.read(TAIL_BYTES).decode("utf-8", "replace").splitlines()
-    return (words if size <= TAIL_BYTES else words[1:])[-lines:]

@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """All versions of the schema, oldest first, listed here so that checking a current database costs one query."""
 
 HEAD = REVISIONS[-1]

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy import bindparam, exists, func, or_, select
@@ -14,14 +15,14 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
-from tarantula.lifecycle.processes import live_collectors, read_log_tail
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.progress.counts import HISTORY_SECONDS, UNFINISHED_STATES, DutyCycle, ItemCounts
 from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import find_item
-from tarantula.store.liveness import database_time
+from tarantula.store.liveness import database_time, live_collectors
 
 
 class StateCount(BaseModel):
@@ -69,6 +70,9 @@ class ItemSnapshot(BaseModel):
     urn: str
     state: str
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     is_alive: bool
     stop_wanted: bool
     started_at: datetime | None
@@ -225,7 +229,7 @@ class ItemWatch:
         return ItemSnapshot(
             urn=item.urn,
             state=item.state,
-            reason=item.reason,
+            **reason_fields(item.reason),
             is_alive=is_alive,
             stop_wanted=item.stop_wanted_at is not None,
             started_at=item.started_at,
@@ -275,3 +279,19 @@ _LATEST = (
 
 def _last(session: Session, item_id: int) -> list[RecentDocument]:
     return [RecentDocument.model_construct(**row._mapping) for row in session.execute(_LATEST, {"item": item_id})]
+
+
+LOG_TAIL_BYTES = 1 << 16
+"""Bytes read from the end of a log."""
+
+
+def read_log_tail(directory: Path, lines: int) -> list[str]:
+    """Return the last lines of the most recent log in a directory."""
+    logs = [(path.stat().st_mtime, path) for path in directory.glob("*.log")]
+    if not logs:
+        return []
+    with max(logs)[1].open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - LOG_TAIL_BYTES, 0))
+        found = file.read(LOG_TAIL_BYTES).decode("utf-8", "replace").splitlines()
+    return (found if size <= LOG_TAIL_BYTES else found[1:])[-lines:]

@@ -1,7 +1,7 @@
-"""Messages through Apprise. What cannot be sent is logged, tried again for a while, and harms nothing.
+"""Send messages through Apprise; keep failed ones as JSON and retry them for a while.
 
-What is still to be told is kept as JSON beside what it is about: who was told already, how often it was tried, and
-when it is tried again.
+The JSON is stored in the row that the message is about: digests of the addresses that were reached, the number of
+tries, and the time of the next one.
 """
 
 from __future__ import annotations
@@ -17,70 +17,70 @@ from tarantula.publications.fields import apprise_plugin
 logger = logging.getLogger(__name__)
 
 MAX_TRIES = 6
-"""How often an address is tried."""
+"""Tries for each address."""
 FIRST_RETRY_PAUSE = timedelta(minutes=1)
-"""Before the second time; each further pause is twice as long."""
+"""Pause before the second try; each further pause is twice as long."""
 CLAIM_TIMEOUT = timedelta(minutes=5)
-"""After which somebody else tells it, if whoever took it has died."""
+"""Time after which another process may send a notification whose claimer has died."""
 SEND_BUDGET_SECONDS = 5.0
-"""Seconds after which a call begins no further message: whoever calls has other things to do."""
+"""Time after which a call starts no further message, so that its caller can continue."""
 
 
 class NotificationMessage(NamedTuple):
-    """What is told."""
+    """A message to be sent."""
 
     title: str
     body: str
     kind: str
-    """How Apprise marks it: info, success, warning, failure."""
+    """Apprise's type: info, success, warning, failure."""
 
 
 def send_message(message: NotificationMessage, address: str) -> bool:
-    """Send a message to one address; say whether it went."""
+    """Send a message to one address; return whether it was sent."""
     plugin = apprise_plugin(address)
     try:
         sent = plugin is not None and plugin.notify(title=message.title, body=message.body, notify_type=message.kind)
     except Exception:
-        # Apprise speaks to a hundred services, each with failures of its own.
+        # Apprise has plugins for a hundred services, which raise exceptions of their own.
         logger.exception("A notification failed.")
         sent = False
     if not sent:
-        shown = plugin.url(privacy=True) if plugin is not None else address.partition("://")[0]
-        logger.warning("%s could not be told that %s.", shown, message.title)
+        name = plugin.url(privacy=True) if plugin is not None else address.partition("://")[0]
+        logger.warning("The notification %r could not be sent to %s.", message.title, name)
     return bool(sent)
 
 
-def is_notice_due(news: dict[str, Any] | None, now: datetime) -> bool:
-    """Whether there is something to be told by now."""
-    return news is not None and datetime.fromisoformat(news.get("after") or now.isoformat()) <= now
+def is_notice_due(stored: dict[str, Any] | None, now: datetime) -> bool:
+    """Whether a stored notification exists and its next try is due."""
+    return stored is not None and datetime.fromisoformat(stored.get("after") or now.isoformat()) <= now
 
 
-def pending_addresses(news: dict[str, Any], wanted: Iterable[str]) -> list[str]:
-    """Return those of some addresses that were not told yet, each once."""
-    told = news.get("told", ())
-    return [address for address in dict.fromkeys(wanted) if _digest(address) not in told]
+def pending_addresses(stored: dict[str, Any], addresses: Iterable[str]) -> list[str]:
+    """Return the addresses that were not reached yet, without duplicates."""
+    reached = stored.get("told", ())
+    return [address for address in dict.fromkeys(addresses) if _digest(address) not in reached]
 
 
 def postpone_notice(
-    news: dict[str, Any], tried: Iterable[str], deaf: Iterable[str], now: datetime
+    stored: dict[str, Any], tried: Iterable[str], failed: Iterable[str], now: datetime
 ) -> dict[str, Any] | None:
-    """Return what is left to be told, and when; nothing after the last try."""
-    tries, away = news.get("tries", 0) + 1, set(deaf)
-    if tries >= MAX_TRIES or not away:
+    """Return the JSON of a notification that is retried later; ``None`` after the last try."""
+    tries, failed = stored.get("tries", 0) + 1, set(failed)
+    if tries >= MAX_TRIES or not failed:
         return None
-    # Only their digests: an address may hold a password, and be somebody else's.
-    heard = [_digest(address) for address in tried if address not in away]
+    # Digests only: an address may contain a password, and belong to another person.
+    reached = [_digest(address) for address in tried if address not in failed]
     return {
-        **news,
-        "told": [*news.get("told", ()), *heard],
-        "deaf": service_names(away),
+        **stored,
+        "told": [*stored.get("told", ()), *reached],
+        "deaf": service_names(failed),
         "tries": tries,
         "after": (now + FIRST_RETRY_PAUSE * 2 ** (tries - 1)).isoformat(),
     }
 
 
 def service_names(addresses: Iterable[str]) -> list[str]:
-    """Return by which services people are told, as ``mailto``: what follows in an address may be a password."""
+    """Return the services of addresses, such as ``mailto``, without the rest, which may contain a password."""
     return sorted({address.partition("://")[0] for address in addresses})
 
 

@@ -11,10 +11,13 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tarantula.core import messages
+from tarantula.core.config import Config
 from tarantula.core.errors import ConflictError, NotFoundError
+from tarantula.core.times import zone_named
 from tarantula.models import Item, Publication, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
+from tarantula.publications.schedule import PublicationSchedule, next_due
 
 
 def config_of(publication: Publication) -> PublicationConfig:
@@ -92,3 +95,16 @@ def _write(session: Session, publication: Publication, config: PublicationConfig
     get_profile(session, config.profile)
     publication.base_url = config.base_url
     publication.configuration = config.model_dump(mode="json", exclude={"name", "base_url"})
+
+
+def schedule_of(installation: Config, publication: Publication) -> PublicationSchedule:
+    """Return the schedule of a publication, in its own time zone or else in that of the installation."""
+    config = config_of(publication)
+    return PublicationSchedule(
+        config.every, config.start, zone_named(config.zone or installation.timezone), publication.created_at
+    )
+
+
+def next_due_of(installation: Config, publication: Publication) -> datetime | None:
+    """Return the next due time of a publication; it is past for one that is late."""
+    return next_due(schedule_of(installation, publication), publication.last_scheduled_at)

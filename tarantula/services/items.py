@@ -23,16 +23,17 @@ from tarantula.core.states import (
 )
 from tarantula.lifecycle.control import extend_deadline, request_stop
 from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session
-from tarantula.lifecycle.processes import LiveCollector, convert_command, export_command, live_collectors, read_log_tail
+from tarantula.lifecycle.processes import convert_command, export_command
 from tarantula.lifecycle.removal import check_removable, remove_item
 from tarantula.models import Document, Item
-from tarantula.progress.snapshot import ItemWatch
+from tarantula.progress.snapshot import ItemWatch, read_log_tail
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import DocumentCounts, ItemRow, find_item, item_row
+from tarantula.store.liveness import LiveCollector, live_collectors
 
 
 class CollectorRow(BaseModel):

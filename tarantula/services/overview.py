@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ACTIVE_ITEM_STATES, Validation
-from tarantula.lifecycle.processes import live_collectors
 from tarantula.models import Item, Publication
 from tarantula.publications.attention import attention_reasons
 from tarantula.services.context import ServiceContext
 from tarantula.services.items import count_documents
 from tarantula.services.publications import PublicationRow, publication_rows
 from tarantula.store.listings import DocumentCounts
+from tarantula.store.liveness import live_collectors
 from tarantula.streams.export.prometheus import MetricLabels, last_numbers
 
 LIST_LENGTH = 10
@@ -35,6 +36,9 @@ class ItemBrief(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     attention: list[str]
 
 
@@ -86,7 +90,7 @@ def _brief(item: Item) -> ItemBrief:
         validation=item.validation,
         started_at=item.started_at,
         finished_at=item.finished_at,
-        reason=item.reason,
+        **reason_fields(item.reason),
         attention=attention_reasons(item),
     )
 

@@ -31,7 +31,7 @@ def run(context: ServiceContext, urn: str, command: list[str]) -> None:
 
 def check_free(context: ServiceContext, urn: str) -> None:
     """Refuse a second process for an item while the first one runs."""
-    if _starter(context.installation).is_gone(urn) is False:
+    if _starter(context.installation).has_exited(urn) is False:
         raise ConflictError(f"A process is already working on item {urn}.")
 
 

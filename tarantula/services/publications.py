@@ -16,13 +16,13 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.schedule import next_due_of
-from tarantula.lifecycle.supervisor import create_item_now
+from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import Item, Publication
 from tarantula.publications import registry, toml
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
+from tarantula.publications.registry import next_due_of
 from tarantula.publications.scope import scope_of
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext

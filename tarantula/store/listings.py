@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased, joinedload
 
 from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import COLLECTED_STATES, DocumentState
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.attention import attention_reasons, fired_effects, is_complete
@@ -43,6 +44,9 @@ class ItemRow(BaseModel):
     started_at: datetime | None
     finished_at: datetime | None
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     documents: int
     collected: int
     waiting: int
@@ -118,7 +122,7 @@ def item_row(item: Item, counts: DocumentCounts) -> ItemRow:
         deadline=item.deadline,
         started_at=item.started_at,
         finished_at=item.finished_at,
-        reason=item.reason,
+        **reason_fields(item.reason),
         crashes=item.crashes,
         complete=is_complete(item.state, fired_effects(item)),
         attention=attention_reasons(item),

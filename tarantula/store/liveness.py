@@ -76,6 +76,35 @@ def is_running(pid: int) -> bool:
     return True
 
 
+class LiveCollector(NamedTuple):
+    """A collector that is alive."""
+
+    id: int
+    item_id: int | None
+    host: str
+    pid: int
+
+
+def live_collectors(connection: Connection) -> list[LiveCollector]:
+    """Return the collectors with a recent heartbeat, without those of this machine whose process is gone."""
+    rows = connection.execute(
+        select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(is_alive(connection))
+    )
+    here = machine_id()
+    return [LiveCollector(*row) for row in rows if row.host != here or is_running(row.pid)]
+
+
+def has_collector(connection: Connection, item_id: int) -> bool:
+    """Whether an item has a collector that is alive."""
+    return any(collector.item_id == item_id for collector in live_collectors(connection))
+
+
+def remove_dead_collectors(connection: Connection, item_id: int) -> None:
+    """Remove the rows of an item's dead collectors."""
+    alive = [collector.id for collector in live_collectors(connection)]
+    remove_collectors(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
+
+
 DEAD_BARREL_KEPT_SECONDS = 60.0
 """Time after which the row of a dead barrel is deleted."""
 

@@ -1,4 +1,4 @@
-"""State transitions of items, made under the item's row lock."""
+"""Item state transitions: every change of an item's state, made under the lock of its row."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session, object_session
 
+from tarantula.core.reasons import EXPECTED_INTERRUPTIONS, Reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
 from tarantula.models import Item
 from tarantula.store.journal import JournalKind, append_item_to_journal
@@ -16,12 +17,9 @@ from tarantula.store.visits import reset_released_visits
 
 logger = logging.getLogger(__name__)
 
-STOPPED_REASON = "Somebody stopped it."
-DEADLINE_REASON = "Its longest duration was over."
-
 
 class ItemNotice(StrEnum):
-    """Kind of notification about an item."""
+    """Kind of a notification about an item."""
 
     ENDED = "ended"
     INTERRUPTED = "interrupted"
@@ -29,14 +27,14 @@ class ItemNotice(StrEnum):
 
 
 def lock_item(session: Session, urn: str) -> Item:
-    """Return an item with its current values, locked until the end of the transaction."""
+    """Return the current row of an item, locked until the end of the transaction."""
     item = find_item(session, urn)
     session.refresh(item, with_for_update=True)
     return item
 
 
 def change_state(item: Item, new: ItemState, now: datetime) -> None:
-    """Change the state of an item; raise an error if the transition is not allowed."""
+    """Set the state of an item and the columns that depend on it; raise if the transition is not allowed."""
     check_transition(item.urn, ItemState(item.state), new)
     item.state = new
     item.reason = None
@@ -51,18 +49,17 @@ def change_state(item: Item, new: ItemState, now: datetime) -> None:
     logger.info("%s is %s.", item.urn, new)
 
 
-def interrupt_item(item: Item, reason: str, now: datetime) -> None:
-    """Interrupt an item with a reason; every reason but a stop or the deadline needs attention."""
+def interrupt_item(item: Item, reason: Reason, now: datetime) -> None:
+    """Interrupt an item and queue a notification; unexpected reasons need attention."""
     change_state(item, ItemState.INTERRUPTED, now)
     if item.refreshes_id is not None and (session := object_session(item)) is not None:
         reset_released_visits(session.connection(), item.id)
     item.reason = reason
-    queue_notice(
-        item, ItemNotice.INTERRUPTED if reason in (STOPPED_REASON, DEADLINE_REASON) else ItemNotice.ATTENTION, reason
-    )
+    is_expected = reason.code in EXPECTED_INTERRUPTIONS
+    queue_notice(item, ItemNotice.INTERRUPTED if is_expected else ItemNotice.ATTENTION, reason.sentence())
     logger.info("%s: %s", item.urn, reason)
 
 
-def queue_notice(item: Item, news: ItemNotice, why: str = "") -> None:
-    """Store a notification about an item, to be sent after the commit."""
-    item.news = {"kind": news, "why": why}
+def queue_notice(item: Item, kind: ItemNotice, text: str = "") -> None:
+    """Queue a notification about an item, to be sent after the commit."""
+    item.news = {"kind": kind, "why": text}

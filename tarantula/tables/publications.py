@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String,
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from tarantula.core.columns import Base, BigId, UtcDateTime
+from tarantula.core.reasons import Reason
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"
@@ -68,8 +69,9 @@ class Item(Base):
     deadline: Mapped[datetime | None] = mapped_column(UtcDateTime)
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    reason: Mapped[str | None] = mapped_column(Text)
-    """Why it was interrupted."""
+    reason_code: Mapped[str | None] = mapped_column(String(60))
+    """Why it was interrupted: a code of `tarantula.core.reasons`."""
+    reason_parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     validation: Mapped[str] = mapped_column(String(20), default="pending")
     stop_wanted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When somebody asked for it to be stopped; its collectors obey."""
@@ -92,6 +94,16 @@ class Item(Base):
     refreshes_id: Mapped[int | None] = mapped_column(Integer)
     """The item that it keeps fresh, if it does not collect anew; that one may be removed since."""
     publication: Mapped[Publication] = relationship(back_populates="items")
+
+    @property
+    def reason(self) -> Reason | None:
+        """Why it was interrupted."""
+        return Reason(self.reason_code, self.reason_parameters or {}) if self.reason_code is not None else None
+
+    @reason.setter
+    def reason(self, reason: Reason | None) -> None:
+        self.reason_code = reason.code if reason is not None else None
+        self.reason_parameters = dict(reason.parameters) if reason is not None else None
 
     __table_args__ = (
         Index("ix_item_alive", "publication_id", sqlite_where=text(_ALIVE), postgresql_where=text(_ALIVE)),

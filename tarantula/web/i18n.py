@@ -8,9 +8,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from babel import negotiate_locale
 from babel.messages.pofile import read_po
+
+from tarantula.core.reasons import Reason
 
 LANGUAGES = {"en": "English", "pt": "Português"}
 """Those in which the pages are, as they call themselves."""
@@ -70,6 +73,11 @@ def translations(name: str) -> Mapping[str, str]:
     with path.open("rb") as file:
         catalog = read_po(file, locale=name)
     return {str(message.id): str(message.string) for message in catalog if message.id and message.string}
+
+
+def translate_reason(code: str | None, parameters: Mapping[str, Any] | None) -> str:
+    """Return the sentence of a reason in the reader's language; empty if there is no reason."""
+    return Reason(code, parameters or {}).sentence(_) if code is not None else ""
 
 
 PLACEHOLDER = "{}"

@@ -11,6 +11,7 @@ from sqlalchemy import delete, func, select
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState
 from tarantula.models import Decision, Document, Item
 from tarantula.services.deposit import Deposit
@@ -106,9 +107,10 @@ def test_an_interrupted_item_may_be_rejected_and_is_accepted_only_knowingly(
 ) -> None:
     with database.session() as session:
         item = find_item(session, urn)
-        item.state, item.reason = ItemState.INTERRUPTED, "Somebody stopped it."
+        item.state, item.reason = ItemState.INTERRUPTED, Reason.of(ItemReason.STOPPED)
     assert (
-        "is not complete. It is interrupted: Somebody stopped it. Reject it" in tarantula("item", "validate", urn).err
+        "is not complete. It is interrupted: It was stopped by a user. Reject it"
+        in tarantula("item", "validate", urn).err
     )
     assert tarantula("item", "reject", urn, "--why", "Half of it.").code == 0
     assert "was rejected by" in tarantula("item", "validate", urn, "--anyway").err

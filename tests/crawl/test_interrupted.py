@@ -12,6 +12,7 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
 from tarantula.store.warc_reader import read_record
 from tests.sites.drawing import page
@@ -102,7 +103,7 @@ def test_it_ends_when_its_longest_duration_is_over(sqlite: Database, web: Web) -
     describe(sqlite, "long", base_url=web.url(), robots=False, delay=1, max_duration=2)
     collect("long")
     item = only_item(sqlite)
-    assert (item.state, item.reason) == ("interrupted", "Its longest duration was over.")
+    assert (item.state, item.reason) == ("interrupted", Reason.of(ItemReason.DEADLINE))
     assert DocumentState.WAITING in states(sqlite).values()
 
     # Resumed after its deadline, it has as long again.

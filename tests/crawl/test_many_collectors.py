@@ -15,6 +15,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.lifecycle.coordinator import begin_item, end_item
 from tarantula.models import Collector, Item, Server
 from tests.sites.drawing import page
@@ -109,9 +110,9 @@ def test_a_collector_that_comes_last_ends_the_item_that_the_first_left(database:
     installation = Config()
     first = begin_item(installation, "late")
     second = begin_item(installation, "late", first.urn)
-    end_item(first, "Somebody stopped it.")
+    end_item(first, Reason.of(ItemReason.STOPPED))
     assert only_item(database).state == "collecting"
-    end_item(second, "Somebody stopped it.")
+    end_item(second, Reason.of(ItemReason.STOPPED))
     assert only_item(database).state == "interrupted"
 
 

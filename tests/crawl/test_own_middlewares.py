@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support.crawls import SCRAPY, TARANTULA, collect, describe, only_item, reasons, run, states
@@ -104,7 +105,7 @@ def test_a_collector_that_cannot_be_put_together_leaves_no_item_hanging(
     code, _, _ = run(*program, "broken")
     assert code == 2
     item = only_item(sqlite)
-    assert (item.state, item.reason) == ("interrupted", "Its collector could not be started; the log says why.")
+    assert (item.state, item.reason) == ("interrupted", Reason.of(ItemReason.NOT_STARTED))
 
 
 def test_an_answer_that_never_came_over_the_wire_is_a_document_too(sqlite: Database, web: Web, tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.lifecycle.control import extend_item
 from tests.sites.drawing import page
 from tests.sites.manners import silence
@@ -42,7 +43,7 @@ def test_a_collector_stops_in_the_middle_of_everything(database: Database, web: 
     assert process.returncode == 0
     assert "Traceback" not in log, log
     item = only_item(database)
-    assert (item.state, item.reason, item.crashes) == ("interrupted", "Somebody stopped it.", 0)
+    assert (item.state, item.reason, item.crashes) == ("interrupted", Reason.of(ItemReason.STOPPED), 0)
     assert set(states(database).values()) == {200, -6}
     assert states(database)[web.url("/never")] == -6
 
@@ -58,4 +59,4 @@ def test_a_collector_goes_by_the_deadline_of_the_database(sqlite: Database, conf
     item = only_item(sqlite)
     assert process.returncode == 0
     assert "Traceback" not in log, log
-    assert (item.state, item.reason, item.deadline) == ("interrupted", "Its longest duration was over.", soon)
+    assert (item.state, item.reason, item.deadline) == ("interrupted", Reason.of(ItemReason.DEADLINE), soon)

@@ -12,10 +12,10 @@ from sqlalchemy import select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.coordinator import (
-    Coordinator,
     begin_item,
     check_can_begin,
     complete_item,
@@ -23,6 +23,7 @@ from tarantula.lifecycle.coordinator import (
     prepare_item,
     reopen_item,
 )
+from tarantula.lifecycle.daemon import Coordinator
 from tarantula.models import Collector, Document, LinkRow, Server
 from tarantula.publications import registry
 from tarantula.store.commit_group import FinishedDocument
@@ -30,7 +31,6 @@ from tarantula.store.documents import DocumentOutcome
 from tarantula.store.leases import ItemLeases
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
-from tarantula.store.transitions import DEADLINE_REASON, STOPPED_REASON
 from tarantula.store.visits import VisitSettlement, VisitTable, reset_released_visits
 from tests.support.crawls import describe
 from tests.support.incremental_items import begin_collecting, chosen, end_of, prepare, visits_of
@@ -201,11 +201,11 @@ def test_a_visit_that_is_to_be_tried_again_forgets_nothing(sqlite: Database, con
 
 def test_an_item_is_collected_anew_if_there_is_none_to_keep_fresh(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
-    for other in ({"validation": "rejected"}, {"state": "interrupted", "reason": STOPPED_REASON}):
+    for other in ({"validation": "rejected"}, {"state": "interrupted", "reason_code": ItemReason.STOPPED}):
         change(sqlite, first, **other)
         assert item(sqlite, prepare_item(config, "site")).refreshes_id is None
-        change(sqlite, first, validation="pending", state="archived", reason=None)
-    change(sqlite, first, state="interrupted", reason=DEADLINE_REASON)
+        change(sqlite, first, validation="pending", state="archived", reason_code=None)
+    change(sqlite, first, state="interrupted", reason_code=ItemReason.DEADLINE)
     assert item(sqlite, prepare_item(config, "site")).refreshes_id == item(sqlite, first).id
     with sqlite.session() as session:
         registry.edit_publication(session, "site", {"depth": 2})
@@ -220,7 +220,7 @@ def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Databa
     urn = prepare_item(config, "site")
     # So a removal begins; the rows go last.
     (config.items / first).rmdir()
-    end_item(begin_item(config, "site", urn), STOPPED_REASON)
+    end_item(begin_item(config, "site", urn), Reason.of(ItemReason.STOPPED))
     assert item(sqlite, urn).refreshes_id is None
     assert [row.state for row in rows(sqlite, urn).values()] == [-6]
 
@@ -228,15 +228,15 @@ def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Databa
 def test_a_plan_is_made_when_it_begins_and_never_again(database: Database, database_config: Config) -> None:
     first_item(database, database_config, refresh_visits=2, delay=1)
     urn = prepare_item(database_config, "site")
-    end_item(begin_item(database_config, "site", urn), STOPPED_REASON)
+    end_item(begin_item(database_config, "site", urn), Reason.of(ItemReason.STOPPED))
     planned = [visit.id for visits in visits_of(database, urn).values() for visit in visits]
     begun = item(database, urn)
     assert len(planned) == 2
     assert begun.started_at is not None
     assert begun.deadline is not None
     assert timedelta(0) < begun.deadline - begun.started_at <= timedelta(days=1)
-    assert (begun.state, begun.reason) == ("interrupted", STOPPED_REASON)
-    end_item(begin_item(database_config, "site", urn), STOPPED_REASON)
+    assert (begun.state, begun.reason) == ("interrupted", Reason.of(ItemReason.STOPPED))
+    end_item(begin_item(database_config, "site", urn), Reason.of(ItemReason.STOPPED))
     assert [visit.id for visits in visits_of(database, urn).values() for visit in visits] == planned
 
 
@@ -250,7 +250,11 @@ def test_its_time_is_its_end_unless_new_pages_wait(sqlite: Database, config: Con
         session.execute(update(Document).where(Document.url == url("404")).values(state=-6))
     Coordinator(config, sqlite, FakeStarter()).round(NOW + timedelta(seconds=1))
     ended = item(sqlite, urn)
-    assert (ended.state, ended.reason, rows(sqlite, urn)["200"].state) == ("interrupted", DEADLINE_REASON, 200)
+    assert (ended.state, ended.reason, rows(sqlite, urn)["200"].state) == (
+        "interrupted",
+        Reason.of(ItemReason.DEADLINE),
+        200,
+    )
     finish(sqlite, urn)
     change(sqlite, urn, state=ItemState.COLLECTING, retry_at=None)
     release(sqlite, visits)
@@ -273,10 +277,10 @@ def finish(database: Database, urn: str) -> None:
 def test_one_that_another_went_on_from_is_not_collected_any_more(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config)
     second, _ = refreshed(sqlite, config, {"200": [-5.0]})
-    change(sqlite, second, state=ItemState.INTERRUPTED, reason=DEADLINE_REASON)
+    change(sqlite, second, state=ItemState.INTERRUPTED, reason_code=ItemReason.DEADLINE)
     third, _ = refreshed(sqlite, config, {})
     assert item(sqlite, third).refreshes_id == item(sqlite, second).id
-    with pytest.raises(ConflictError, match="is not refreshed any more: a later one goes on from it"):
+    with pytest.raises(ConflictError, match="cannot be collected any more: a later item continues from it"):
         check_can_begin(config, "site", second)
     assert reopen_item(sqlite, second) == ("site", ItemState.CONVERTING)
 

@@ -10,6 +10,7 @@ from sqlalchemy import func, select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.control import extend_item, stop_item
 from tarantula.lifecycle.coordinator import reopen_item
@@ -29,8 +30,8 @@ def test_what_nobody_works_on_stops_at_once(database: Database, urn: str, state:
     change(database, urn, state=state)
     assert stop_item(database, urn, NOON)
     stopped = item(database, urn)
-    assert (stopped.state, stopped.reason, stopped.finished_at) == ("interrupted", "Somebody stopped it.", NOON)
-    assert stopped.news == {"kind": "interrupted", "why": "Somebody stopped it."}
+    assert (stopped.state, stopped.reason, stopped.finished_at) == ("interrupted", Reason.of(ItemReason.STOPPED), NOON)
+    assert stopped.news == {"kind": "interrupted", "why": "It was stopped by a user."}
 
 
 def test_collectors_are_asked_to_stop(database: Database, urn: str) -> None:
@@ -73,7 +74,7 @@ def test_a_deadline_is_moved(
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("2027-05-31 10:00", "2027-05-31 10:00:00 UTC is past. Name a deadline that is to come."),
+        ("2027-05-31 10:00", "2027-05-31 10:00:00 UTC is past. Give a deadline in the future."),
         ("0d", "A duration is longer than nothing"),
         ("soon", "'soon' is not a duration"),
         ("2027-02-30", "There is no 2027-02-30 in the calendar."),
@@ -97,7 +98,7 @@ def test_a_deadline_in_the_past_or_none_is_refused(
 @pytest.mark.parametrize("state", ["archived", "converting"])
 def test_what_is_collected_has_no_deadline(database: Database, database_config: Config, urn: str, state: str) -> None:
     change(database, urn, state=state)
-    with pytest.raises(TarantulaError, match=f"Item {urn} is {state}: its deadline matters no more."):
+    with pytest.raises(TarantulaError, match=f"Item {urn} is {state}: its deadline has no effect any more."):
         extend_item(database_config, database, urn, "2d", NOON)
 
 
@@ -152,7 +153,7 @@ def test_the_commands(
     assert (again.code, again.err) == (2, f"Item {urn} is interrupted and cannot become interrupted.\n")
     assert f"Go on with `tarantula item resume {urn}`." in tarantula("item", "extend", urn, "2d").out
     past = tarantula("item", "extend", urn, "2020-01-01")
-    assert (past.code, past.err.endswith("is past. Name a deadline that is to come.\n")) == (2, True)
+    assert (past.code, past.err.endswith("is past. Give a deadline in the future.\n")) == (2, True)
     monkeypatch.setattr("sys.stdin", None)
     unsure = tarantula("item", "remove", urn)
     assert unsure.code != 0

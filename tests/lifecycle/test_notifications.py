@@ -38,7 +38,7 @@ def test_the_publication_and_the_installation_are_told_once(database: Database, 
         for listener in (publication, everywhere):
             (message,) = listener.heard
             assert message["title"] == f"{urn} was interrupted"
-            assert message["message"] == "Somebody stopped it. 0 documents collected, 0 bytes."
+            assert message["message"] == "It was stopped by a user. 0 documents collected, 0 bytes."
             assert message["type"] == "warning"
     assert item(database, urn).news is None
 
@@ -66,7 +66,7 @@ def test_who_cannot_be_told_harms_nothing(
         with caplog.at_level(logging.WARNING, logger="tarantula"):
             assert send_item_notices(database_config, database) == 1
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
-    assert len([words for words in ours if words.endswith(f"could not be told that {urn} was interrupted.")]) == 2
+    assert len([words for words in ours if f"'{urn} was interrupted' could not be sent" in words]) == 2
     assert not any("secret" in words for words in ours)
     assert item(database, urn).state == "interrupted"
     assert send_item_notices(database_config, database) == 0

@@ -12,7 +12,8 @@ from sqlalchemy import select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.core.reasons import ItemReason, Reason
+from tarantula.lifecycle.daemon import Coordinator
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.supervisor import KILL_DELAY, MAX_CRASHES, MAX_RETRY_PAUSE, STARTUP_TIMEOUT
 from tarantula.models import Collector
@@ -69,8 +70,9 @@ def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
     assert pauses == [30, 60, 120, 240, 480, 960, 1920]
     assert (ended.state, ended.crashes) == ("interrupted", MAX_CRASHES)
     assert ended.reason is not None
-    assert ended.reason.startswith(f"Its processes died {MAX_CRASHES} times; ")
-    assert ended.news == {"kind": "attention", "why": ended.reason}
+    assert ended.reason.code == ItemReason.CRASHED
+    assert str(ended.reason).startswith(f"Its processes crashed {MAX_CRASHES} times; see ")
+    assert ended.news == {"kind": "attention", "why": str(ended.reason)}
     assert max(pauses) < MAX_RETRY_PAUSE.total_seconds()
 
 
@@ -130,9 +132,9 @@ def test_what_is_past_its_deadline_is_interrupted(
     change(database, urn, state="collecting", deadline=NOON, retry_at=retry)
     coordinator.round(NOON)
     ended = item(database, urn)
-    assert (ended.state, ended.reason) == ("interrupted", "Its longest duration was over.")
+    assert (ended.state, ended.reason) == ("interrupted", Reason.of(ItemReason.DEADLINE))
     assert (ended.finished_at, ended.retry_at) == (NOON, None)
-    assert ended.news == {"kind": "interrupted", "why": ended.reason}
+    assert ended.news == {"kind": "interrupted", "why": str(ended.reason)}
 
 
 def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
@@ -145,14 +147,14 @@ def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinato
     stubborn.communicate()
     assert stubborn.returncode == -signal.SIGKILL
     coordinator.round(NOON + KILL_DELAY)
-    assert item(database, urn).reason == "Its longest duration was over."
+    assert item(database, urn).reason == Reason.of(ItemReason.DEADLINE)
 
 
 def test_a_wish_to_stop_that_nobody_heard_is_fulfilled(database: Database, coordinator: Coordinator, urn: str) -> None:
     change(database, urn, state="collecting", stop_wanted_at=NOON, retry_at=None)
     coordinator.round(NOON)
     ended = item(database, urn)
-    assert (ended.state, ended.reason, ended.stop_wanted_at) == ("interrupted", "Somebody stopped it.", None)
+    assert (ended.state, ended.reason, ended.stop_wanted_at) == ("interrupted", Reason.of(ItemReason.STOPPED), None)
 
 
 def test_an_item_that_nobody_converts_is_converted(

@@ -9,6 +9,7 @@ from sqlalchemy import select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import Politeness, ServerPause
 from tarantula.models import Document, Item, Server
@@ -149,12 +150,12 @@ def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: s
     watch = ItemWatch(database_config, database, urn)
     assert watch.look().is_alive
     with database.session() as session:
-        session.execute(update(Item).values(state="interrupted", reason="Somebody stopped it."))
+        session.execute(update(Item).values(state="interrupted", reason_code=ItemReason.STOPPED))
     seen = watch.look()
     assert (seen.is_alive, seen.state, seen.reason, seen.seconds_left) == (
         False,
         "interrupted",
-        "Somebody stopped it.",
+        "It was stopped by a user.",
         None,
     )
 

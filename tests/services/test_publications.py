@@ -12,7 +12,7 @@ from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import ConflictError, TarantulaError
-from tarantula.lifecycle.supervisor import create_item_now
+from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
 from tarantula.publications import servers
 from tarantula.services import processes, publications

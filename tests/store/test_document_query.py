@@ -9,6 +9,7 @@ import pytest
 from sqlalchemy import select, update
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.coordinator import finish_item
@@ -151,7 +152,7 @@ def test_a_search_that_takes_long_says_where_it_goes_on(
 def test_an_item_that_ended_is_searched_to_its_last_document(database: Database, urn: str) -> None:
     with database.session() as session:
         session.execute(update(Item).values(state="collecting"))
-    finish_item(database, urn, "Somebody stopped it.")
+    finish_item(database, urn, Reason.of(ItemReason.STOPPED))
     with database.reading() as session:
         item = find_item(session, urn)
         last = session.scalar(select(Document.id).where(Document.item_id == item.id).order_by(Document.id.desc()))

@@ -99,7 +99,10 @@ def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
     assert said[0] == "json, mailto did not take it (1 of 6 tries so far)."
     assert said[-1] == "json, mailto did not take it, and was given up after 6 tries."
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
-    assert len([words for words in ours if "could not be told that weather.lisboa: wind > 3" in words]) == 2 * MAX_TRIES
+    assert (
+        len([words for words in ours if "weather.lisboa: wind > 3" in words and "could not be sent" in words])
+        == 2 * MAX_TRIES
+    )
     assert not any("secret" in words for words in ours)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tarantula.accounts.roles import Role
+from tarantula.core.reasons import REASON_TEMPLATES
 from tarantula.core.states import STATE_MEANINGS, ItemState, Validation
 from tarantula.core.times import PERIODS
 from tarantula.frontier.strategies import STRATEGIES
@@ -77,7 +78,8 @@ def words() -> set[str]:
     kinds = {kind.name.lower() for kind in LinkKind}
     measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), STATE_MEASURE)}
     own = {str(word) for word in chosen} | kinds | {role.somebody for role in Role}
-    return own | helps | measures | PYDANTIC_MESSAGES | VALUES
+    reasons = {template for template in REASON_TEMPLATES.values() if " " in template}
+    return own | helps | measures | reasons | PYDANTIC_MESSAGES | VALUES
 
 
 def errors() -> set[str]:

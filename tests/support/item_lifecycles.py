@@ -30,7 +30,7 @@ class FakeStarter:
         self.started.append((urn, state))
         self.gone[urn] = False
 
-    def is_gone(self, urn: str) -> bool | None:
+    def has_exited(self, urn: str) -> bool | None:
         """Whether the test said so."""
         return self.gone.get(urn)
 

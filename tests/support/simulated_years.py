@@ -23,7 +23,7 @@ from sqlalchemy import update
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.coordinator import Coordinator
+from tarantula.lifecycle.daemon import Coordinator
 from tarantula.models import Document
 from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
 from tests.support.crawls import describe
@@ -104,7 +104,7 @@ class AtOnce:
             else:
                 change_state(item, ItemState.ARCHIVED, self.now)
 
-    def is_gone(self, urn: str) -> bool | None:
+    def has_exited(self, urn: str) -> bool | None:
         """Nothing was started."""
         return None
 

@@ -50,7 +50,7 @@ def test_a_running_item_is_watched_stopped_resumed_and_looked_through(
 
         window.get_by_role("button", name="Stop").click()
         expect(live(window, "state")).to_have_text("interrupted")
-        expect(live(window, "reason")).to_have_text("Somebody stopped it.")
+        expect(live(window, "reason")).to_have_text("It was stopped by a user.")
         process.communicate()
         left = list(states(sqlite).values()).count(-6)
         assert left > 0

@@ -10,6 +10,7 @@ from sqlalchemy import update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import ItemReason
 from tarantula.models import Item
 from tests.support.item_lifecycles import change, new_item
 from tests.support.web_server import api_client, web_server
@@ -40,7 +41,7 @@ def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> Non
             seen = json.loads(next(stream))
             assert (seen["urn"], seen["state"], seen["waiting"]) == (urn, "collecting", 1)
         with sqlite.session() as session:
-            session.execute(update(Item).values(state="interrupted", reason="Somebody stopped it."))
+            session.execute(update(Item).values(state="interrupted", reason_code=ItemReason.STOPPED))
         ended = [next(line for line in stream if json.loads(line)["state"] == "interrupted") for stream in streams]
-        assert json.loads(ended[0])["reason"] == "Somebody stopped it."
+        assert json.loads(ended[0])["reason"] == "It was stopped by a user."
         assert ended[0] == ended[1] == ended[2]

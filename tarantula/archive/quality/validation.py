@@ -83,7 +83,7 @@ def _check_reason(session: Session, item: Item, validation: Validation, why: str
 def _check_complete(item: Item) -> None:
     if is_complete(item.state, fired_effects(item)):
         return
-    reason = item.reason or "It was left."
+    reason = item.reason or "Its collector exited."
     broken = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
     broken += [fired["reason"] for fired in item.attention or () if fired["effect"] == RuleEffect.INCOMPLETE]
     raise ConflictError(

@@ -22,7 +22,7 @@ from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.items import item_navigation, item_path, state_choices, state_label
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import BABEL_LOCALES, format_moment, format_number, format_size
-from tarantula.web.i18n import _, language, mark, translate_sentence
+from tarantula.web.i18n import _, language, mark, translate_reason
 from tarantula.web.layout import heading, page
 from tarantula.web.live import LIVE_SCRIPT
 
@@ -69,10 +69,11 @@ def _show(found: ResultPage[ItemRow], publication: str, state: str, is_later: bo
 
 
 def _row(row: ItemRow) -> dict[str, Any]:
+    reason = translate_reason(row.reason_code, row.reason_parameters)
     return {
         "urn": row.urn,
         "urn_to": item_path(row.urn),
-        "state": _(row.state) + (f": {translate_sentence(row.reason)}" if row.reason else ""),
+        "state": _(row.state) + (f": {reason}" if reason else ""),
         "validation": _(row.validation),
         "started": format_moment(row.started_at),
         "finished": format_moment(row.finished_at),

@@ -15,7 +15,7 @@ from tarantula.web.components.background import show_when_loaded
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import _, mark, translate_sentence
+from tarantula.web.i18n import _, mark, translate_reason, translate_sentence
 from tarantula.web.layout import heading, page
 
 
@@ -71,7 +71,7 @@ def _item(brief: ItemBrief) -> dict[str, Any]:
         "validation": _(brief.validation),
         "started": format_moment(brief.started_at),
         "finished": format_moment(brief.finished_at),
-        "reason": translate_sentence(brief.reason or ""),
+        "reason": translate_reason(brief.reason_code, brief.reason_parameters),
     }
 
 
