@@ -50,7 +50,7 @@ Owner = Annotated[str, typer.Option("--owner", help="The account whose it is; no
 @app.command()
 @with_source
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Words with dots between them, as weather.lisboa.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Words separated by dots, for example weather.lisboa.")],
     url: Annotated[str, typer.Argument(metavar="URL", help="Where it is read.")],
     owner: Owner = "",
     **typed: Any,

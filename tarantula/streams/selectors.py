@@ -38,7 +38,7 @@ def check_xpath(expression: str) -> str:
     if expression:
         _check_length(expression)
         if "re:" in expression:
-            raise ValueError("Regular expressions do not go into XPath. Write them into regex.")
+            raise ValueError("XPath cannot contain regular expressions. Use regex.")
         try:
             compiled_xpath(expression)(_SMALL)
         except ValueError as error:
@@ -69,7 +69,7 @@ def select_xpath(scope: Document | Element, expression: str) -> list[Element | s
 
 def _check_length(written: str) -> None:
     if len(written) > LONGEST_SELECTOR:
-        raise ValueError(f"The selector is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+        raise ValueError(f"The selector is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
 
 
 def _reason(error: Exception) -> str:

@@ -23,7 +23,7 @@ def collapse_spaces(text: str) -> str:
     """Collapse whitespace as browsers do; raise `TextTooLong` if the text is too long."""
     tidied = " ".join(text[: 10 * LONGEST_TEXT].split())
     if len(tidied) > LONGEST_TEXT:
-        raise TextTooLong(f"The text is longer than {LONGEST_TEXT:,} letters, and no value. Choose something smaller.")
+        raise TextTooLong(f"The text is longer than {LONGEST_TEXT:,} characters. Choose a smaller part.")
     return tidied
 
 
@@ -55,7 +55,7 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     import regex
 
     if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"The regular expression is longer than {LONGEST_PATTERN} letters. Write a shorter one.")
+        raise ValueError(f"The regular expression is longer than {LONGEST_PATTERN} characters. Write a shorter one.")
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:

@@ -57,10 +57,10 @@ def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, m
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
-        (("--interval", "0"), "between a second and a year"),
+        (("--interval", "0"), "between one second and one year"),
         (("--interval", "often"), "interval"),
         (("--css", "value"), "KEY=VALUE"),
-        (("--css", "Value Of=#now"), "not the key of a field"),
+        (("--css", "Value Of=#now"), "not a valid field key"),
         (("--place", "value=#now"), "FIELD.PART=VALUE"),
         (("--adapter", "pages"), "no adapter 'pages'"),
         (("--kind", "value=number"), "cannot be 'number'"),
@@ -68,11 +68,11 @@ def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, m
         (("--misses", "0"), "misses"),
         ((), "Say where a value is"),
         (("--css", "value=#now", "--kind", "value=quantity furlongz"), "is not a unit of measure"),
-        (("--css", "value=#now", "--step", "click"), "has to say where"),
+        (("--css", "value=#now", "--step", "click"), "needs a target"),
         (("--css", "value=#now", "--step", "fill #user {user}"), "The variable user has no value"),
         (("--css", "value=#now", "--aggregation", "value=median"), "cannot be 'median'"),
-        (("--css", "value=#now", "--retention", "events=soon"), "how long something is kept"),
-        (("--css", "value=#now", "--retention", "seconds=1d"), "names nothing that is kept"),
+        (("--css", "value=#now", "--retention", "events=soon"), "is not a retention limit"),
+        (("--css", "value=#now", "--retention", "seconds=1d"), "is not a retention setting"),
     ],
 )
 def test_what_makes_no_sense_is_refused_with_a_sentence(
@@ -88,7 +88,7 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(
 def test_an_address_that_nobody_can_ask_for_is_refused(tarantula: Tarantula, url: str) -> None:
     refused = tarantula("stream", "add", "weather.lisboa", url, "--css", "value=#now")
     assert refused.code == 2
-    assert "not an address of the web" in refused.err or "The variable place has no value" in refused.err
+    assert "not a web address" in refused.err or "The variable place has no value" in refused.err
 
 
 def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantula) -> None:
@@ -175,11 +175,11 @@ def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown
         assert "abc123" not in out
     edited = ("stream", "edit", "weather.faro")
     for wrong, sentence in (
-        (("--header", "Authorization: Bearer abc"), "The header Authorization is a secret: write {token} for it"),
+        (("--header", "Authorization: Bearer abc"), "The header Authorization is a secret. Write {token} in its place"),
         (("--header", "abc"), "A header is written as 'NAME: VALUE'"),
-        (("--body", "{"), "What is sent is not JSON"),
-        (("--method", "PUT"), "'PUT' is no way to ask a server here. Choose GET or POST."),
-        (("--method", "GET"), "What is sent to a server is sent with POST"),
+        (("--body", "{"), "The body is not valid JSON"),
+        (("--method", "PUT"), "'PUT' is not a supported method. Choose GET or POST."),
+        (("--method", "GET"), "A body can only be sent with POST"),
         (("--body", f"@{tmp_path / 'none'}"), "No such file"),
     ):
         refused = tarantula(*edited, *wrong)

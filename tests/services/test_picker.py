@@ -53,7 +53,7 @@ def test_what_cannot_be_added_leaves_nothing_behind(sqlite: Database) -> None:
         sources.add_picked_source(context_of(sqlite, Role.READER), fields, answer)
     with pytest.raises(TarantulaError, match="No value is chosen yet"):
         sources.add_picked_source(context_of(sqlite), {**fields, "fields": []}, answer)
-    with pytest.raises(TarantulaError, match="people's own"):
+    with pytest.raises(TarantulaError, match="reserved for personal sources"):
         sources.add_picked_source(context_of(sqlite), {**fields, "name": "user.rui.hoquei"}, answer)
     assert streams.find_sources(context_of(sqlite)) == []
     sources.add_picked_source(context_of(sqlite), fields, answer)

@@ -187,7 +187,7 @@ def test_sources_are_changed_by_their_owner_and_by_administrators(database: Data
         streams.edit_source(rui, "user.ana.preco", {"title": "Mine"})
     with pytest.raises(NotAllowed, match="needs a curator"):
         streams.add_source(context_of(database, Role.READER, "eva"), {"name": "user.eva.x", **said})
-    with pytest.raises(TarantulaError, match="people's own"):
+    with pytest.raises(TarantulaError, match="reserved for personal sources"):
         streams.add_source(rui, {"name": "user.ana.other", **said})
     assert "secret" in str(streams.get_source(ana, "user.ana.preco"))
     hidden = streams.get_source(rui, "user.ana.preco")

@@ -65,7 +65,7 @@ def test_a_text_of_another_look_or_beside_other_words_is_doubted() -> None:
     assert [(doubt.row, doubt.text) for doubt in look.doubts] == [("Chá", "Esgotado")]
     assert "price" not in texts(look)["Chá"]
     words = reading(config, page(*(card(n, "9 €", "Portes") for n in ("Chá", "Café"))), first.memory)
-    assert [doubt.why for doubt in words.doubts] == ["“preco” stood beside it; now there is “portes”."] * 2
+    assert [doubt.why for doubt in words.doubts] == ["“preco” was next to it; now it is “portes”."] * 2
     assert texts(words) == {"Chá": {"name": "Chá"}, "Café": {"name": "Café"}}
 
 
@@ -76,7 +76,11 @@ def test_blocks_that_are_gone_are_missing() -> None:
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({}, "Say which block"), ({"block": "li["}, "not a CSS selector"), ({"block": "li", "key": "x"}, "no field 'x'")],
+    [
+        ({}, "Set the option block"),
+        ({"block": "li["}, "not a CSS selector"),
+        ({"block": "li", "key": "x"}, "no field 'x'"),
+    ],
 )
 def test_what_cannot_be_understood_is_refused(options: dict[str, str], words: str) -> None:
     with pytest.raises(TarantulaError) as refused:

@@ -50,7 +50,7 @@ def test_several_of_the_next_are_numbered() -> None:
 def test_words_choose_events() -> None:
     got = reading(source("ical", PLACES, words="FERIADO"), CALENDAR)
     assert texts(got) == {"": {"event": "Feriado", "start": "2026-12-01"}}
-    assert got.missing == {"where": "No event in the next 60 days has it."}
+    assert got.missing == {"where": "No event in the next 60 days has this field."}
 
 
 def test_events_that_are_new_are_news() -> None:
@@ -75,7 +75,7 @@ def test_events_that_are_new_are_news() -> None:
 )
 def test_events_that_repeat_without_end_are_refused(rule: str) -> None:
     started = time.process_time()
-    with pytest.raises(UnreadableResponse, match="repeat more often"):
+    with pytest.raises(UnreadableResponse, match="recur too often"):
         reading(source("ical", PLACES), calendar(event("x", ":19700101T000000Z", rule)))
     assert time.process_time() - started < 2
 

@@ -46,14 +46,14 @@ def test_an_element_is_read(place: dict[str, Any], text: str) -> None:
 def test_fields_of_a_page_are_one_row() -> None:
     got = reading(source("page", {"price": {"css": "#price b"}, "more": {"css": ".more"}, "no": {"css": "h1"}}), PAGE)
     assert texts(got) == {"": {"price": "12,50", "more": "Mais"}}
-    assert got.missing == {"no": "The selector fits nothing on the page."}
+    assert got.missing == {"no": "The selector matches nothing on the page."}
 
 
 def test_a_selector_that_fits_many_is_doubted() -> None:
     got = reading(source("page", {"value": {"css": "li"}}), PAGE)
     assert got.rows == []
     assert [(doubt.field, doubt.text) for doubt in got.doubts] == [("value", "1")]
-    assert "fits 3 elements" in got.doubts[0].why
+    assert "matches 3 elements" in got.doubts[0].why
     thousand = "<body>" + "".join(f"<p>{number}</p>" for number in range(1000))
     assert "1,000 elements" in reading(source("page", {"value": {"css": "p"}}), thousand).doubts[0].why
 
@@ -93,14 +93,14 @@ def test_selectors_alone_can_be_told_to_decide() -> None:
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ({}, "give its place a css or an xpath"),
+        ({}, "Set css or xpath in the place"),
         ({"css": "p["}, "'p[' is not a CSS selector"),
-        ({"css": "p" * 2000}, "longer than 1000 letters"),
+        ({"css": "p" * 2000}, "longer than 1000 characters"),
         ({"xpath": "//p["}, "'//p[' is not an XPath expression"),
         ({"xpath": "//x:p"}, "not an XPath expression"),
-        ({"xpath": "//p[re:test(., '(a+)+$')]"}, "Write them into regex"),
+        ({"xpath": "//p[re:test(., '(a+)+$')]"}, "Use regex"),
         ({"css": "p", "regex": "("}, "'(' is not a regular expression"),
-        ({"css": "p", "regex": "a" * 600}, "longer than 500 letters"),
+        ({"css": "p", "regex": "a" * 600}, "longer than 500 characters"),
         ({"css": "p", "xpath": "//p"}, "not both"),
         ({"css": "p", "nth": -1}, "counted from 1"),
         ({"ccs": "p"}, "Did you mean css?"),
@@ -117,7 +117,7 @@ def test_a_place_that_cannot_be_understood_is_refused_at_once(place: dict[str, A
     [(b"", ""), (b"  \n", ""), (b"%PDF-1.7 <x>", ""), (b"\x89PNG\r\n<", ""), (b"{}", "application/json"), (b"12", "")],
 )
 def test_what_is_no_page_is_said_not_to_be_one(body: bytes, kind: str) -> None:
-    with pytest.raises(UnreadableResponse, match=r"empty|not a page"):
+    with pytest.raises(UnreadableResponse, match=r"empty|not an HTML page"):
         reading(source("page", {"value": {"css": "p"}}), body, kind=kind)
 
 
@@ -126,7 +126,7 @@ def test_a_megabyte_of_digits_is_no_value() -> None:
         source("page", {"value": {"css": "p"}, "other": {"css": "b"}}), "<p>" + "7" * 1_000_000 + "</p><b>5</b>"
     )
     assert texts(got) == {"": {"other": "5"}}
-    assert "longer than 10,000 letters" in got.missing["value"]
+    assert "longer than 10,000 characters" in got.missing["value"]
 
 
 def test_ten_thousand_elements_inside_each_other_do_no_harm() -> None:

@@ -36,7 +36,7 @@ def test_a_value_of_json_is_read(path: str, text: str) -> None:
 @pytest.mark.parametrize("path", ["main.rain", "main.none", "quotes[?s=='X'].p"])
 def test_what_is_null_or_not_there_is_missing_and_not_zero(path: str) -> None:
     got = reading(source("json", {"value": {"path": path}}), WEATHER)
-    assert (got.rows, got.missing) == ([], {"value": "It is not there."})
+    assert (got.rows, got.missing) == ([], {"value": "It was not found."})
 
 
 @pytest.mark.parametrize(("path", "kind"), [("quotes[].p", "a list"), ("main", "an object")])
@@ -118,11 +118,11 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n i
     ("body", "words"),
     [
         ("", "empty"),
-        ("<a><b></a>", "not XML"),
-        ("12345", "not XML"),
+        ("<a><b></a>", "not well-formed XML"),
+        ("12345", "not well-formed XML"),
         (f"<!DOCTYPE a [{LAUGHS}]><a>&l11;</a>", "declares entities"),
         ('<!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>', "declares entities"),
-        ("<a>" * 10_000 + "</a>" * 10_000, "not XML"),
+        ("<a>" * 10_000 + "</a>" * 10_000, "not well-formed XML"),
     ],
 )
 def test_xml_that_is_broken_or_means_harm_is_not_read(body: str, words: str) -> None:
@@ -182,17 +182,17 @@ def test_what_is_no_csv_is_said_not_to_be_it(body: bytes) -> None:
 @pytest.mark.parametrize(
     ("adapter", "place", "options", "words"),
     [
-        ("json", {}, {}, "give its place a path"),
+        ("json", {}, {}, "Set path in the place"),
         ("json", {"path": "a["}, {}, "is not a JMESPath expression"),
-        ("json", {"path": "a"}, {"key": "value"}, "say where the rows are"),
+        ("json", {"path": "a"}, {"key": "value"}, "set the option rows"),
         ("json", {"path": "a"}, {"rows": "a", "key": "none"}, "no field 'none'"),
-        ("xml", {}, {}, "give its place an xpath"),
+        ("xml", {}, {}, "Set xpath in the place"),
         ("xml", {"xpath": "//r:x"}, {}, "is not an XPath expression"),
         ("xml", {"xpath": "//["}, {}, "is not an XPath expression"),
-        ("csv", {}, {}, "give its place a column"),
-        ("csv", {"column": "a"}, {"separator": ";;"}, "one sign"),
+        ("csv", {}, {}, "Set column"),
+        ("csv", {"column": "a"}, {"separator": ";;"}, "one character"),
         ("csv", {"column": "a"}, {"charset": "klingon"}, "no charset"),
-        ("csv", {"column": "a"}, {"rows": "key"}, "followed by a key"),
+        ("csv", {"column": "a"}, {"rows": "key"}, "follow rows by key"),
         ("feed", {"part": "titel"}, {}, "titel"),
         ("ical", {"part": "summary"}, {"days": 0}, "days"),
         ("nosuch", {}, {}, "There is no adapter 'nosuch'"),

@@ -34,7 +34,7 @@ def test_chosen_rows_alone_are_followed_and_missed() -> None:
     config = source("table", {"points": {"column": "Pts"}}, only=["BENFICA", "Braga"])
     got = reading(config, LEAGUE)
     assert texts(got) == {"Benfica": {"points": "28"}}
-    assert got.missing == {"points": "1 of the chosen rows are not there: “Braga”."}
+    assert got.missing == {"points": "1 of the chosen rows were not found: “Braga”."}
 
 
 def test_rows_can_be_followed_by_their_places() -> None:
@@ -98,7 +98,7 @@ def test_cells_that_say_they_are_huge_are_cut() -> None:
 @pytest.mark.parametrize(
     ("place", "options", "words"),
     [
-        ({}, {}, "give its place a column"),
+        ({}, {}, "Set column"),
         ({"column": "A"}, {"table": "p["}, "not a CSS selector"),
         ({"column": "A"}, {"rows": "some"}, "rows"),
         ({"column": "A", "regex": "["}, {}, "not a regular expression"),

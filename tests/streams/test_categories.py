@@ -119,17 +119,17 @@ def test_answers_cannot_leave_their_place_in_an_address() -> None:
 @pytest.mark.parametrize(
     ("name", "answers", "sentence"),
     [
-        ("feed", {}, "Address of the feed is missing. Write it as in https://www.nasa.gov/feed/."),
+        ("feed", {}, "Address of the feed is missing. Example: https://www.nasa.gov/feed/."),
         (
             "feed",
             {"address": "nasa"},
-            "Address of the feed cannot be 'nasa'. Write it as in https://www.nasa.gov/feed/.",
+            "Address of the feed cannot be 'nasa'. Example: https://www.nasa.gov/feed/.",
         ),
         ("feed", {"address": "ftp://x.example/"}, "Address of the feed cannot be 'ftp://x.example/'."),
         ("feed", {"address": "http://x.example/", "adress": "y"}, "RSS or Atom feed does not ask for adress. Did you"),
         ("weather", {"place": "x", "latitude": "north", "longitude": "2"}, "Latitude cannot be 'north'."),
         ("weather-portugal", {"place": "Lisbon"}, "City cannot be 'Lisbon'. Did you mean Lisboa? Choose: Aveiro"),
-        ("stock", {"symbol": "a\x00b"}, "Symbol is too long, or has signs that cannot be written."),
+        ("stock", {"symbol": "a\x00b"}, "Symbol is too long, or contains control characters."),
         ("json", {"name": "x", "address": "http://x.example/", "path": "a["}, "'a[' is not a JMESPath expression"),
         ("stock", {"symbol": "aapl", "base": "not an address"}, "Address of the service cannot be 'not an address'."),
     ],
@@ -202,5 +202,5 @@ def test_a_category_of_a_service_that_is_sent_something_writes_answers_as_they_a
     assert json.loads(config.sent.body) == {"name": 'Águas "1"'}
     assert dict(config.sent.headers) == {"X-API-Key": "abc", "Content-Type": "application/json"}
     file.write_text(said.replace("{market}", "{name}"))
-    with pytest.raises(TarantulaError, match="name cannot stand both in the address and in what is sent"):
+    with pytest.raises(TarantulaError, match="name cannot be used both in the URL and in headers or body"):
         category_named("quotes", tmp_path)

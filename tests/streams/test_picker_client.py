@@ -93,7 +93,7 @@ def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
             await visitor.get(PickerRequest(site.url, True))
             await visitor.get(PickerRequest(site.url, True))
 
-        with pytest.raises(TarantulaError, match="wants to be left alone for"):
+        with pytest.raises(TarantulaError, match="asks for a pause of"):
             visiting(twice)
 
 
@@ -102,7 +102,7 @@ def test_limits_are_told_in_sentences() -> None:
         site.answers["/round"] = (f"{site.url}round", b"")
         with pytest.raises(TarantulaError, match=r"1,?000"):
             got(f"{site.url}large", max_size=1000)
-        with pytest.raises(TarantulaError, match="from one address to the next"):
+        with pytest.raises(TarantulaError, match="redirects more than"):
             got(f"{site.url}round")
     with pytest.raises(TarantulaError, match="could not be had"):
         got("http://127.0.0.1:1/")
@@ -112,7 +112,7 @@ def test_limits_are_told_in_sentences() -> None:
 
 @pytest.mark.parametrize("written", ["", "javascript:alert(1)", "file:///etc/passwd", "http://", "data:text/html,1"])
 def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
-    with pytest.raises(TarantulaError, match="no address of the web"):
+    with pytest.raises(TarantulaError, match="not a web address"):
         parse_address(written)
 
 

@@ -147,8 +147,8 @@ def hurried_threads() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("chosen", "why"),
     [
-        (("img", 0), "chosen already"),
-        (("p", 0, "not there"), "is no part of the text"),
+        (("img", 0), "already picked"),
+        (("p", 0, "not there"), "is not a part of the text"),
     ],
 )
 def test_what_cannot_be_followed_is_refused_in_a_sentence(chosen: tuple[str, int], why: str) -> None:
@@ -239,7 +239,7 @@ def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
 
 
 def test_what_nothing_reads_is_refused_in_a_sentence() -> None:
-    with pytest.raises(TarantulaError, match="This is application/pdf, which nothing reads"):
+    with pytest.raises(TarantulaError, match="This is application/pdf, which no adapter reads"):
         offers_of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     with pytest.raises(TarantulaError, match="This is not JSON"):
         offers_of(SourceResponse("http://a.example/", b"{", "application/json"))

@@ -103,5 +103,5 @@ def test_styles_refer_to_nothing(css: str, safe: str) -> None:
 
 
 def test_a_page_of_frames_says_where_they_are() -> None:
-    with pytest.raises(TarantulaError, match=r"made of frames. Open one of them: http://a.example/left.html, "):
+    with pytest.raises(TarantulaError, match=r"consists of frames. Open one of them: http://a.example/left.html, "):
         shown("<frameset cols=50%,50%><frame src=left.html><frame src=right.html></frameset>")

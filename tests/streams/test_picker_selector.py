@@ -85,11 +85,11 @@ def test_classes_that_tell_of_the_moment_are_not_taken() -> None:
 
 
 def test_a_page_that_is_too_large_empty_or_none_is_refused_in_a_sentence() -> None:
-    with pytest.raises(TarantulaError, match="elements, and 40,000 can be shown"):
+    with pytest.raises(TarantulaError, match="elements; at most 40,000 can be shown"):
         PageTree.of(answer_of("<p>1" * MOST_ELEMENTS))
     with pytest.raises(TarantulaError, match="empty"):
         PageTree.of(answer_of("  "))
-    with pytest.raises(TarantulaError, match="not a page"):
+    with pytest.raises(TarantulaError, match="not an HTML page"):
         PageTree.of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     tree = PageTree.of(answer_of("<p>1"))
     for number in (-1, 4, 10**9):

@@ -111,7 +111,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "loop": "redirected more than 5",
         "slow": "longer than 2 seconds",
         "excluded": "The server 127.0.0.14 is excluded",
-        "nowhere": "not an address of the web",
+        "nowhere": "not a web address",
         "away": "503",
     }.items():
         assert words in said[f"test.{name}"][1]

@@ -124,7 +124,7 @@ def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(
 )  # fmt: skip
 def test_people_write_how_long_things_are_kept(text: str, written: str) -> None:
     if "days=10y" in text:
-        with pytest.raises(ValidationError, match="Days would be forgotten sooner than hours"):
+        with pytest.raises(ValidationError, match="Days would be deleted sooner than hours"):
             Retention.model_validate(text)
         return
     read = Retention.model_validate(text)
@@ -137,12 +137,12 @@ def test_people_write_how_long_things_are_kept(text: str, written: str) -> None:
     ("text", "why"),
     [
         ("event=30d", "Did you mean events"),
-        ("events", "names nothing"),
-        ("events=", "how long"),
-        ("events=-3d", "how long"),
-        ("events=0rows", "one row at least"),
-        ("events=soon", "'soon' does not say how long"),
-        ("events=1y minutes=30d", "Minutes would be forgotten sooner than events"),
+        ("events", "is not a retention setting"),
+        ("events=", "is not a retention limit"),
+        ("events=-3d", "is not a retention limit"),
+        ("events=0rows", "at least one row"),
+        ("events=soon", "'soon' is not a retention limit"),
+        ("events=1y minutes=30d", "Minutes would be deleted sooner than events"),
     ],
 )
 def test_what_cannot_be_is_answered_with_a_sentence(text: str, why: str) -> None:

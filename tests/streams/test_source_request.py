@@ -68,40 +68,44 @@ TOKEN = {"token": KEY}
 @pytest.mark.parametrize(
     ("field", "values", "sentence"),
     [
-        ("method", {"method": "DELETE"}, "'DELETE' is no way to ask a server here. Choose GET or POST."),
-        ("headers", {"headers": {"X Key": "1"}}, "'X Key' is not the name of a header. Write it as X-API-Key."),
+        ("method", {"method": "DELETE"}, "'DELETE' is not a supported method. Choose GET or POST."),
+        ("headers", {"headers": {"X Key": "1"}}, "'X Key' is not a valid header name. Example: X-API-Key."),
         (
             "headers",
             {"headers": {"User-Agent": "x"}},
-            "The header User-Agent is not for a source to say.",
+            "The header User-Agent is set by Tarântula.",
         ),
-        ("headers", {"headers": {"host": "x"}}, "The header host is not for a source to say. Leave it out."),
-        ("headers", {"headers": {"X-A": "1", "x-a": "2"}}, "Two headers have the same name. Leave one of them out."),
-        ("headers", {"headers": {"X-A": "a\r\nHost: b"}}, "What the header X-A says cannot be sent"),
-        ("headers", {"headers": {"X-A": "{a}"}, "variables": {"a": "é\n"}}, "What the header X-A says cannot be sent"),
-        ("headers", {"headers": {"X-A": "…"}}, "What the header X-A says cannot be sent"),
+        ("headers", {"headers": {"host": "x"}}, "The header host is set by Tarântula. Remove it."),
+        ("headers", {"headers": {"X-A": "1", "x-a": "2"}}, "Two headers have the same name. Remove one of them."),
+        ("headers", {"headers": {"X-A": "a\r\nHost: b"}}, "The value of the header X-A is too long"),
+        ("headers", {"headers": {"X-A": "{a}"}, "variables": {"a": "é\n"}}, "The value of the header X-A is too long"),
+        ("headers", {"headers": {"X-A": "…"}}, "The value of the header X-A is too long"),
         ("headers", {"headers": {"X-A": "{none}"}}, "The variable none has no value. Give it one."),
         ("headers", {"headers": {f"X-{n}": "1" for n in range(MOST_HEADERS + 1)}}, "A source has at most 20 headers."),
         (
             "headers",
             {"headers": {"Authorization": "Bearer abc"}},
-            "The header Authorization is a secret: write",
+            "The header Authorization is a secret. Write",
         ),
-        ("headers", {"headers": {"X-API-Key": "abc"}}, "The header X-API-Key is a secret: write {token} for it"),
+        ("headers", {"headers": {"X-API-Key": "abc"}}, "The header X-API-Key is a secret. Write {token} in its place"),
         ("headers", {"headers": {"Cookie": "{town}"}, "variables": {"town": "x"}}, "The header Cookie is a secret"),
-        ("body", {"body": "a=1"}, "What is sent to a server is sent with POST: choose that, or send nothing."),
-        ("body", {"method": "POST", "body": '{"a": }'}, "What is sent is not JSON (line 1, letter 7)."),
-        ("body", {"method": "POST", "body": "[" * 20_000}, "What is sent is nested too deep."),
-        ("body", {"method": "POST", "body": "a={none}"}, "The variable none has no value. Give it one. Braces that"),
-        ("body", {"method": "POST", "body": "a" * (LONGEST_BODY + 1)}, "What is sent has at most 20,000 letters."),
+        ("body", {"body": "a=1"}, "A body can only be sent with POST. Choose POST, or remove the body."),
+        ("body", {"method": "POST", "body": '{"a": }'}, "The body is not valid JSON (line 1, character 7)."),
+        ("body", {"method": "POST", "body": "[" * 20_000}, "The body is nested too deeply."),
+        (
+            "body",
+            {"method": "POST", "body": "a={none}"},
+            "The variable none has no value. Give it one. Put a space after braces",
+        ),
+        ("body", {"method": "POST", "body": "a" * (LONGEST_BODY + 1)}, "The body can have at most 20,000 characters."),
         (
             "body",
             {"method": "POST", "body": '{"a": {"api_key": "x"}}'},
-            "The api_key in it is a secret: write",
+            "The api_key in it is a secret. Write",
         ),
         ("body", {"method": "POST", "body": "user=ana&password=x"}, "The password in it is a secret"),
         ("body", {"method": "POST", "body": "<a><w:Password>x</w:Password></a>"}, "The Password in it is a secret"),
-        ("render", {"method": "POST", "render": True}, "A browser asks for a page with GET: choose that, or"),
+        ("render", {"method": "POST", "render": True}, "A browser can only use GET. Choose GET, or"),
     ],
 )
 def test_what_cannot_be_sent_is_refused_at_its_field(field: str, values: dict[str, Any], sentence: str) -> None:
@@ -152,7 +156,7 @@ def test_conditions_go_with_what_is_asked_for_and_not_with_what_is_posted() -> N
 def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expected: SourceRequest | None) -> None:
     led = visit(method="POST", headers={"X-A": "1"}, body="[]")
     if expected is None:
-        with pytest.raises(Exception, match="what is sent is for its own server alone"):
+        with pytest.raises(Exception, match="headers and body are sent only to the source's own server"):
             led.redirected_to(url, status, is_private=False)
     else:
         onward = led.redirected_to(url, status, is_private=False)
@@ -206,6 +210,6 @@ def test_services_are_asked_as_their_sources_say_and_secrets_stay_secret(databas
     assert all("x-api-key" not in one.headers for one in led)
     assert all("x-api-key" not in one.headers for one in web.visits_to("/robots.txt"))
     state = state_of(database, away)
-    assert (state.status, "for its own server alone" in state.sentence) == ("unreached", True)
+    assert (state.status, "only to the source's own server" in state.sentence) == ("unreached", True)
     assert [state_of(database, number).status for number in (1, 2, 3)] == ["read", "read", "read"]
     assert KEY not in log

@@ -64,12 +64,12 @@ def test_without_a_history_the_day_comes_first_unless_the_clock_is_of_twelve_hou
 def test_the_day_of_the_week_tells_the_order_and_has_to_be_right() -> None:
     assert moment("Fri 06/12/2026").startswith("2026-06-12")
     assert moment("Sat 06/12/2025").startswith("2025-12-06")
-    with pytest.raises(ValueParseError, match="not the day of the week"):
+    with pytest.raises(ValueParseError, match="does not fall on the weekday"):
         moment("Mon 12 June 2026")
 
 
 def test_dates_in_both_orders_leave_a_doubt() -> None:
-    with pytest.raises(ValueParseError, match="more than one order"):
+    with pytest.raises(ValueParseError, match="both orders"):
         moment("03/04/2026", "25/12/2025", "12/26/2025")
     assert moment("13/04/2026", "25/12/2025", "12/26/2025").startswith("2026-04-13")
 

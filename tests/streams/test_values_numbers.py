@@ -35,7 +35,7 @@ def number(text: str, history: tuple[str, ...] = (), kind: ValueKind = ValueKind
 def test_a_value_that_is_missing_is_never_zero(text: str) -> None:
     for kind in ValueKind:
         if kind.is_number:
-            with pytest.raises(ValueParseError, match="No value is there"):
+            with pytest.raises(ValueParseError, match="No value found"):
                 parse_value(text, kind, "")
 
 
@@ -66,7 +66,7 @@ def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
     assert number("1.024", ("987", "991", "1.003", "985", "999")) == 1024
     assert number("12.125", ("12", "13", "12", "11", "12")) == Decimal("12.125")
     assert number("12.125", ("12", "13"), ValueKind.QUANTITY) == Decimal("12.125")
-    with pytest.raises(ValueParseError, match="do not tell which"):
+    with pytest.raises(ValueParseError, match="do not decide which"):
         number("1.250", ("5", "12", "60"))
     assert number("1.024", ("1.003", "1.250", "1.777", "1.010", "1.999")) == Decimal("1.024")
 
@@ -82,7 +82,7 @@ def test_a_leading_zero_proves_decimals() -> None:
 def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> None:
     both = (*PORTUGUESE, *ENGLISH)
 
-    with pytest.raises(ValueParseError, match="more than one way"):
+    with pytest.raises(ValueParseError, match="several number formats"):
         number("12.345", both)
     assert number("1.234,5", both) == Decimal("1234.5")
     assert number("12,34", both) == Decimal("12.34")
@@ -91,7 +91,7 @@ def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> 
 
 def test_a_number_that_is_written_against_its_history_is_put_aside() -> None:
     for text, history in (("1.5", PORTUGUESE), ("1,5", ENGLISH), ("1.234", ("1 299,00", "49,90", "5,5"))):
-        with pytest.raises(ValueParseError, match="not written as the numbers before"):
+        with pytest.raises(ValueParseError, match="not in the number format of earlier"):
             number(text, history)
 
 

@@ -92,7 +92,7 @@ def test_a_degree_sign_alone_is_in_the_degrees_of_the_field() -> None:
 
 def test_a_field_without_a_unit_keeps_to_the_one_of_its_history() -> None:
     assert parse_value("12 km", ValueKind.QUANTITY, "").unit == "km"
-    with pytest.raises(ValueParseError, match="It is in m, and those before it are in km"):
+    with pytest.raises(ValueParseError, match="It is in m, and earlier texts are in km"):
         parse_value("500 m", ValueKind.QUANTITY, "", ("12 km", "13 km"))
 
 

@@ -105,11 +105,11 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
             "Não existe a fonte 'user.ana.x'. Queria dizer user.ana.y? `tarantula stream list` mostra-as.",
         ),
         (
-            "Address of the feed cannot be 'nasa'. Write it as in https://www.nasa.gov/feed/.",
+            "Address of the feed cannot be 'nasa'. Example: https://www.nasa.gov/feed/.",
             "Endereço do feed não pode ser 'nasa'. Escreva como em https://www.nasa.gov/feed/.",
         ),
         (
-            "t: The selector fits 1,000 elements, not one. Write a narrower one, or say which by nth.\nAnd 3 more.",
+            "t: The selector matches 1,000 elements, not one. Write a narrower one, or set nth.\nAnd 3 more.",
             "t: O seletor corresponde a 1,000 elementos, e não a um. Escreva um mais estreito, ou diga qual com nth.\n"
             "E mais 3.",
         ),

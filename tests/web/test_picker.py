@@ -114,7 +114,7 @@ def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: WebServer
         window.goto(f"{place.address}/streams/new?url={site.url}")
         frame = window.frame_locator("iframe")
         frame.locator("#long").click(position={"x": 20, "y": 8})
-        expect(window.get_by_text("The text is longer than 10,000 letters, and no value.")).to_be_visible()
+        expect(window.get_by_text("The text is longer than 10,000 characters.")).to_be_visible()
         expect(lit(frame)).to_have_count(0)
         frame.locator("#short").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("7")
@@ -278,7 +278,7 @@ def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
     for address, sentence in (
         (f"{site.url}secret", "robots.txt excludes it."),
         (f"{site.url}nowhere", "The server answered 404"),
-        ("ftp://a.example/", "is no address of the web"),
+        ("ftp://a.example/", "is not a web address"),
         ("http://127.0.0.1:1/", "127.0.0.1"),
     ):
         window.get_by_label("Address of the page").fill(address)

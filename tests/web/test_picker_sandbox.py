@@ -97,7 +97,7 @@ def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(
         for answer in (image, sheet):
             assert answer.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
         refused = {
-            "image/1": b"This is no image.",
+            "image/1": b"This is not an image.",
             "image/2": b"The server answered 404.",
             "image/9": b"There is nothing",
         }

@@ -71,7 +71,7 @@ def test_a_source_is_followed_changed_and_forgotten(ask: Client) -> None:
     assert (made.status_code, made.json()["owner"], made.json()["interval"]) == (201, "ana", 300)
     assert ask.post("/api/streams", json=SOURCE).status_code == 409
     wrong = ask.post("/api/streams", json={**SOURCE, "name": "user.ana.x", "interval": 0})
-    assert (wrong.status_code, "between a second and a year" in wrong.text) == (422, True)
+    assert (wrong.status_code, "between one second and one year" in wrong.text) == (422, True)
     assert ask.patch("/api/streams/user.ana.preco", json={"title": "Preço"}).json()["title"] == "Preço"
     assert ask.patch("/api/streams/user.ana.preco", json={}, headers={"who": "rui curator"}).status_code == 403
     assert [row["name"] for row in ask.get("/api/streams", params={"words": "preco"}).json()["rows"]] == [

@@ -50,5 +50,5 @@ def check_adapter(source: SourceConfig) -> None:
             adapter.Place.model_validate(field.place)
         except ValidationError as error:
             lines = messages.validation_messages(error, adapter.Place.model_fields)
-            raise ValueError(f"Where {field.key} is cannot be understood: {' '.join(lines)}") from error
+            raise ValueError(f"The place of {field.key} is invalid: {' '.join(lines)}") from error
     adapter.check(source)

@@ -112,11 +112,11 @@ class BlocksAdapter(Adapter):
         """Require a block selector and a selector for each field."""
         options = BlocksOptions.model_validate(source.options)
         if not options.block:
-            raise ValueError("Say which block: give the options a block, as article:first-of-type.")
+            raise ValueError("Set the option block, for example to article:first-of-type.")
         check_key_field(source, options.key, has_rows=True)
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
-                raise ValueError(f"Say where {field.key} is in its block: give its place a css (:scope is the block).")
+                raise ValueError(f"Set css in the place of {field.key} (:scope is the block).")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected blocks."""
@@ -125,7 +125,7 @@ class BlocksAdapter(Adapter):
         reading = SourceReading(memory=memory)
         blocks = _blocks(document, options.block, memory)
         if not blocks:
-            why = "Nothing on the page fits the selector of the block, nor is made as the blocks were."
+            why = "Nothing on the page matches the block selector or has the structure of the earlier blocks."
             reading.missing = {field.key: why for field in source.fields}
             return reading
         reader = _Reader(LabelledPage(document), source, options.key, memory.get("fields", {}), reading)
@@ -178,7 +178,9 @@ class _Reader:
                 continue
             text, element = next(iter(read.items()))
             why = (
-                f"{len(found)} elements of the block fit, not one." if len(read) > 1 else self._why(key, text, element)
+                f"{len(found)} elements of the block match, not one."
+                if len(read) > 1
+                else self._why(key, text, element)
             )
             if why:
                 doubts[key] = (text, why)
@@ -201,10 +203,10 @@ class _Reader:
         word = _word_beside(self._sight, element) if shape != WORDS_SHAPE else ""
         if before:
             if not shape_fits(shape, before.get("shapes", []), loosely=False):
-                return f"It looks like none of the texts that were there: {text[:60]!r}."
+                return f"It looks unlike all earlier texts: {text[:60]!r}."
             words = before.get("words", [])
             if words and word not in words:
-                return f"“{words[0]}” stood beside it; now there is “{word}”."
+                return f"“{words[0]}” was next to it; now it is “{word}”."
         known = self.known.setdefault(key, {"shapes": [], "words": []})
         self._words[key].append(word)
         if shape not in known["shapes"]:

@@ -22,13 +22,13 @@ MOST_LINES = 200_000
 
 def _check_separator(separator: str) -> str:
     if len(separator) > 1 or separator in ('"', "\n", "\r"):
-        raise ValueError("The separator is one sign, as ; or a tab; without one it is told from the first lines.")
+        raise ValueError("The separator must be one character, such as ; or a tab; leave it empty to detect it.")
     return separator
 
 
 def _check_charset(charset: str) -> str:
     if charset and encoding_by_label(charset) is None:
-        raise ValueError(f"There is no charset {charset[:40]!r}. Write utf-8 or windows-1252, for example.")
+        raise ValueError(f"There is no charset {charset[:40]!r}. Examples: utf-8, windows-1252.")
     return charset
 
 
@@ -76,10 +76,10 @@ class CsvAdapter(Adapter):
         options = CsvOptions.model_validate(source.options)
         keys = [field.key for field in source.fields]
         if (options.rows == "key") != bool(options.key) or (options.key and options.key not in keys):
-            raise ValueError("Rows are followed by a key: set rows to key, and key to one of the fields.")
+            raise ValueError("To follow rows by key, set rows to key, and key to one of the fields.")
         for field in source.fields:
             if not (field.place.get("number") or (field.place.get("column") and options.titles)):
-                raise ValueError(f"Say which column {field.key} is in: give its place a column or a number.")
+                raise ValueError(f"Set column or number in the place of {field.key}.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
@@ -106,7 +106,7 @@ def parse_csv(answer: SourceResponse, options: CsvOptions) -> tuple[list[str], l
     try:
         lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
     except csv.Error as error:
-        raise UnreadableResponse(f"These lines cannot be read as CSV: {error}.") from error
+        raise UnreadableResponse(f"This is not valid CSV: {error}.") from error
     if len(lines) < options.titles:
         raise UnreadableResponse(f"There is no line {options.titles} with titles.")
     return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
@@ -122,7 +122,7 @@ def _decoded(answer: SourceResponse, charset: str) -> str:
         if "\0" in text:
             break
         return text
-    raise UnreadableResponse(f"The text is not in {told or 'UTF-8'}. Say in which charset it is.")
+    raise UnreadableResponse(f"The text is not in {told or 'UTF-8'}. Set the option charset.")
 
 
 def _told_from(text: str) -> str:

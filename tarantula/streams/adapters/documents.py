@@ -21,9 +21,9 @@ def parse_page(answer: SourceResponse) -> Document:
     check_not_empty(answer)
     kind, charset = type_and_charset(answer.content_type)
     if kind.startswith(NOT_PAGE_TYPES) or answer.body.startswith(_MARKS_OF_OTHERS):
-        raise UnreadableResponse(f"This is not a page, but {kind or 'something else'}.")
+        raise UnreadableResponse(f"This is not an HTML page, but {kind or 'something else'}.")
     if b"<" not in answer.body[:100_000]:
-        raise UnreadableResponse("This is not a page: there is no mark-up in it.")
+        raise UnreadableResponse("This is not an HTML page: it contains no markup.")
     # With scripting enabled, the content of <noscript> is ignored, as in a browser.
     return parse(answer.body, encoding=encoding_by_label(charset), scripting=True, allow_declarative_shadow_roots=False)
 
@@ -31,7 +31,7 @@ def parse_page(answer: SourceResponse) -> Document:
 def check_not_empty(answer: SourceResponse) -> None:
     """Raise `UnreadableResponse` if the body is empty."""
     if not answer.body.strip():
-        raise UnreadableResponse("The answer is empty.")
+        raise UnreadableResponse("The response is empty.")
 
 
 @lru_cache(maxsize=1024)
@@ -50,9 +50,7 @@ _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 def check_no_entities(answer: SourceResponse) -> None:
     """Reject a document that declares entities: they can expand to any size, or refer to local files."""
     if _ENTITY.search(_text(answer)):
-        raise UnreadableResponse(
-            "The document declares entities of its own, and is not read: they can grow to any size."
-        )
+        raise UnreadableResponse("The document declares entities and was rejected: they can expand to any size.")
 
 
 def parse_xml(answer: SourceResponse) -> etree._Element:
@@ -66,9 +64,9 @@ def parse_xml(answer: SourceResponse) -> etree._Element:
         # The text is decoded already, so its encoding declaration would be wrong.
         return etree.fromstring(_DECLARATION.sub("", text, count=1).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
-        raise UnreadableResponse(f"This is not XML that could be read: {error.msg}.") from error
+        raise UnreadableResponse(f"This is not well-formed XML: {error.msg}.") from error
     except ValueError as error:
-        raise UnreadableResponse(f"This is not XML that could be read: {error}.") from error
+        raise UnreadableResponse(f"This is not well-formed XML: {error}.") from error
 
 
 def _text(answer: SourceResponse) -> str:

@@ -78,7 +78,7 @@ class IcalAdapter(Adapter):
         several = options.most > 1
         rows = [ReadRow(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
         reading = SourceReading(rows)
-        mark_missing_fields(source, reading, f"No event in the next {options.days} days has it.")
+        mark_missing_fields(source, reading, f"No event in the next {options.days} days has this field.")
         return reading
 
 
@@ -105,7 +105,7 @@ def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component
     for event in list(calendar.walk("VEVENT")):
         steps += _steps(event, end)
         if steps > MOST_STEPS:
-            raise UnreadableResponse("The events of the calendar repeat more often than can be followed.")
+            raise UnreadableResponse("The events of the calendar recur too often.")
     try:
         found = of(calendar, skip_bad_series=True).between(now, end)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:

@@ -33,7 +33,7 @@ def _compiled(expression: str) -> ParsedResult:
     from jmespath.exceptions import JMESPathError
 
     if len(expression) > LONGEST_SELECTOR:
-        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
     try:
         return jmespath.compile(expression)
     except (JMESPathError, RecursionError) as error:
@@ -84,7 +84,7 @@ class JsonAdapter(Adapter):
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("path"):
-                raise ValueError(f"Say where {field.key} is: give its place a path.")
+                raise ValueError(f"Set path in the place of {field.key}.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
@@ -95,7 +95,7 @@ class JsonAdapter(Adapter):
         if options.rows:
             found = _found(options.rows, document)
             if not isinstance(found, list):
-                raise UnreadableResponse(f"{options.rows[:80]!r} finds no list of rows.")
+                raise UnreadableResponse(f"{options.rows[:80]!r} does not return a list of rows.")
             scopes = found[:MOST_READING_ROWS]
         rows = [_texts(scope, places, reading) for scope in scopes]
         add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), answer, reading)
@@ -114,7 +114,7 @@ def parse_json(answer: SourceResponse) -> Any:
         raise UnreadableResponse(f"This is not JSON: {error}.") from error
     except ValueError as error:
         # Python refuses to parse integers of more than 4,300 digits.
-        raise UnreadableResponse("The JSON has a number of thousands of digits, which is no value.") from error
+        raise UnreadableResponse("The JSON contains a number with thousands of digits.") from error
 
 
 def _found(path: str, scope: Any) -> Any:
@@ -142,7 +142,7 @@ def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> 
         if isinstance(result, (list, dict)):
             if result:
                 kind = "a list" if isinstance(result, list) else "an object"
-                reading.doubts.append(DoubtfulText(key, text[:200], f"The expression finds {kind}, not one value."))
+                reading.doubts.append(DoubtfulText(key, text[:200], f"The expression returns {kind}, not one value."))
         elif text:
             texts[key] = text
     return texts

@@ -96,8 +96,8 @@ class PageField:
         if self.trouble:
             return NotLocated(self.trouble)
         if not self.chosen:
-            return NotLocated("The selector fits nothing on the page.")
-        return NotLocated("What the selector fits has no text that is wanted.")
+            return NotLocated("The selector matches nothing on the page.")
+        return NotLocated("The element that the selector matches has no matching text.")
 
     def followed(self, sight: LabelledPage, remembered: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
         """Locate the value with the stored fingerprint, and set `remembered` to the updated one."""
@@ -132,7 +132,7 @@ class PageField:
 
 
 def _several(count: int) -> str:
-    return f"The selector fits {count:,} elements, not one. Write a narrower one, or say which by nth."
+    return f"The selector matches {count:,} elements, not one. Write a narrower one, or set nth."
 
 
 class PageOptions(BaseModel):
@@ -155,7 +155,7 @@ class PageAdapter(Adapter):
         """Require a selector for each field."""
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
-                raise ValueError(f"Say where {field.key} is: give its place a css or an xpath.")
+                raise ValueError(f"Set css or xpath in the place of {field.key}.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read every field."""

@@ -47,10 +47,10 @@ def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: Sourc
 def _say_what_is_missing(names: list[str], reading: SourceReading) -> None:
     if names:
         listed = ", ".join(f"“{name[:60]}”" for name in names[:5])
-        reading.missing.setdefault("", f"{len(names)} of the chosen rows are not there: {listed}.")
+        reading.missing.setdefault("", f"{len(names)} of the chosen rows were not found: {listed}.")
 
 
-def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It is not there.") -> None:
+def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It was not found.") -> None:
     """Set the reason for every field that no row has; a reason for missing rows applies to every field."""
     of_rows = reading.missing.pop("", "")
     found = {key for row in reading.rows for key in row.texts} | {doubt.field for doubt in reading.doubts}
@@ -109,9 +109,9 @@ def identity_of(texts: dict[str, str]) -> str:
 def check_key_field(source: SourceConfig, key: str, has_rows: bool) -> None:
     """Raise `ValueError` if the key is not a field, or if there are no rows to name."""
     if key and key not in {field.key for field in source.fields}:
-        raise ValueError(f"There is no field {key[:60]!r} that could name the rows.")
+        raise ValueError(f"There is no field {key[:60]!r} to name the rows.")
     if key and not has_rows:
-        raise ValueError("A key names rows: say where the rows are.")
+        raise ValueError("A key needs rows: set the option rows.")
 
 
 def add_rows_by_mode(

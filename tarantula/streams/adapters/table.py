@@ -63,7 +63,7 @@ class TableAdapter(Adapter):
         """Require a column or a row for each field."""
         for field in source.fields:
             if not any(field.place.get(part) for part in ("column", "number", "row")):
-                raise ValueError(f"Say which column {field.key} is in: give its place a column, a number or a row.")
+                raise ValueError(f"Set column, number or row in the place of {field.key}.")
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
@@ -122,7 +122,7 @@ class _Reader:
         if len(fitting) == 1 or (fitting and len(cells) == 1):
             return fitting[0]
         shown = place.column or self._known[key]
-        hint = " Give the number of the one that is meant." if fitting else ""
+        hint = " Set the number of the right one." if fitting else ""
         missing[key] = f"{len(fitting) or 'No'} columns have the title “{shown[:60]}”.{hint}"
         return None
 

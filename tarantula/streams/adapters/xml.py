@@ -57,7 +57,7 @@ class XmlAdapter(Adapter):
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("xpath"):
-                raise ValueError(f"Say where {field.key} is: give its place an xpath.")
+                raise ValueError(f"Set xpath in the place of {field.key}.")
             _tried(field.place["xpath"], options.namespaces)
 
     def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
@@ -87,7 +87,9 @@ def _texts(
         if len(found) == 1 and len(results) <= 100:
             texts[key] = found[0]
         elif found:
-            reading.doubts.append(DoubtfulText(key, found[0], f"The expression finds {len(results):,} texts, not one."))
+            reading.doubts.append(
+                DoubtfulText(key, found[0], f"The expression returns {len(results):,} texts, not one.")
+            )
     return texts
 
 
@@ -111,7 +113,7 @@ def _compiled(expression: str, namespaces: tuple[tuple[str, str], ...]) -> etree
 
 def _tried(expression: str, namespaces: dict[str, str]) -> None:
     if len(expression) > LONGEST_SELECTOR:
-        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} letters. Write a shorter one.")
+        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
     try:
         _results(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
     except (etree.XPathError, ValueError, TypeError) as error:

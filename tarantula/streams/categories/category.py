@@ -60,7 +60,7 @@ class FormQuestion(BaseModel):
 
 def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:40]!r} is not the name of a category. Write small letters, digits and -.")
+        raise ValueError(f"{name[:40]!r} is not a valid category name. Use small letters, digits and -.")
     return name
 
 
@@ -113,7 +113,7 @@ class Category(BaseModel):
     def _asks_for_all(self) -> Self:
         asked = {question.key for question in self.form} | {"base"}
         if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_words):
-            raise ValueError(f"{both[0]} cannot stand both in the address and in what is sent.")
+            raise ValueError(f"{both[0]} cannot be used both in the URL and in headers or body.")
         wanted = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_words
         if missing := sorted(wanted - asked):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
@@ -173,7 +173,7 @@ def form_questions(category: Category) -> tuple[FormQuestion, ...]:
     """Return the questions of the form, followed by the base URL of the service if the category has one."""
     if not category.base:
         return category.form
-    label, where = "Address of the service", "Another one that answers in the same way, if this one has moved."
+    label, where = "Address of the service", "Another address with the same interface, if the service has moved."
     base = FormQuestion(
         key="base", label=label, help=where, kind=AnswerKind.ADDRESS, default=category.base, optional=True
     )
@@ -198,7 +198,7 @@ def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
 
 def _answer(question: FormQuestion, answer: str) -> str:
     answer = answer or question.default
-    as_in = f" Write it as in {question.example}." if question.example else ""
+    as_in = f" Example: {question.example}." if question.example else ""
     if question.kind is AnswerKind.CHOICE:
         as_in = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
     if not answer:
@@ -206,7 +206,7 @@ def _answer(question: FormQuestion, answer: str) -> str:
             return ""
         raise ValueError(f"{question.label} is missing.{as_in}")
     if len(answer) > LONGEST_ANSWER or any(unicodedata.category(letter) == "Cc" for letter in answer):
-        raise ValueError(f"{question.label} is too long, or has signs that cannot be written.{as_in}")
+        raise ValueError(f"{question.label} is too long, or contains control characters.{as_in}")
     if not _fits(question, answer):
         raise ValueError(f"{question.label} cannot be {answer[:80]!r}.{as_in}")
     return answer

@@ -40,12 +40,12 @@ async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mappin
             await _take(page, step.action, where, value)
         except TooLate as error:
             raise TarantulaError(
-                f"Step {number} ({step.action} {step.where[:80]}) could not be done: "
-                f"nothing fits it within {STEP_TIMEOUT_SECONDS:g} seconds."
+                f"Step {number} ({step.action} {step.where[:80]}) failed: "
+                f"nothing matches within {STEP_TIMEOUT_SECONDS:g} seconds."
             ) from error
         except PlaywrightError as error:
             raise TarantulaError(
-                f"Step {number} ({step.action} {step.where[:80]}) could not be done: {_first_line(error)}"
+                f"Step {number} ({step.action} {step.where[:80]}) failed: {_first_line(error)}"
             ) from error
         await wait_until_settled(page)
 

@@ -82,9 +82,9 @@ class PickerClient:
                 return exchange
             target = redirect_target(url, location.encode("latin-1"))
             if target is None or not is_web(target):
-                raise TarantulaError(f"{url} leads to {location[:200]!r}, which is no address of the web.")
+                raise TarantulaError(f"{url} leads to {location[:200]!r}, which is not a web address.")
             wanted, url = _led_on(wanted, exchange.status, url, target), target
-        raise TarantulaError(f"{wanted.url} leads from one address to the next, more than {wanted.redirects} times.")
+        raise TarantulaError(f"{wanted.url} redirects more than {wanted.redirects} times.")
 
     async def _check_robots(self, url: str, wanted: PickerRequest) -> None:
         rules = self._robots.get(url) or await self._ask_robots(url, wanted)
@@ -144,7 +144,7 @@ def parse_address(written: str) -> str:
     text = written.strip()
     url = canonical(text if "://" in text else f"http://{text}") if text else None
     if url is None or not is_web(url):
-        raise TarantulaError(f"{written[:100]!r} is no address of the web. Write it as https://example.org/page.")
+        raise TarantulaError(f"{written[:100]!r} is not a web address. Write it as https://example.org/page.")
     return url
 
 
@@ -155,9 +155,7 @@ def is_private_address(url: str) -> bool:
 
 async def _wait(server: str, seconds: float) -> None:
     if seconds > LONGEST_WAIT_SECONDS:
-        raise TarantulaError(
-            f"The server {server} wants to be left alone for {seconds:.0f} more seconds. Try again later."
-        )
+        raise TarantulaError(f"The server {server} asks for a pause of {seconds:.0f} more seconds. Try again later.")
     await asyncio.sleep(max(seconds, 0))
 
 

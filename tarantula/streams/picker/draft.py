@@ -131,11 +131,11 @@ class SourceDraft:
         """Add the picked element as a field; raise `TarantulaError` if it cannot be followed."""
         with self._turn:
             if self._tree is None:
-                raise TarantulaError("There is no page to point at.")
+                raise TarantulaError("There is no page to pick from.")
             pick = pick_element(self._tree, number, part)
             same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
             if same:
-                raise TarantulaError(f"This was chosen already: {same[0].title}.")
+                raise TarantulaError(f"This was already picked: {same[0].title}.")
             return self._take(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
 
     def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:

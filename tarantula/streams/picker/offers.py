@@ -81,13 +81,13 @@ def offers_of(answer: SourceResponse) -> list[DocumentOffer]:
     adapter = adapter_for_response(answer)
     if not adapter:
         kind = media_type(answer.content_type)
-        raise TarantulaError(f"This is {kind}, which nothing reads. Give the address of something else.")
+        raise TarantulaError(f"This is {kind}, which no adapter reads. Use another address.")
     try:
         found = [offer for suggestions in suggest(answer, adapter) for offer in _offers(adapter, suggestions)]
     except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     if not found:
-        raise TarantulaError("There is no value in this document that could be followed.")
+        raise TarantulaError("This document contains no value to follow.")
     return found
 
 

@@ -34,8 +34,8 @@ class PageTree:
         self.elements = [node for node in document.descendants if isinstance(node, Element)]
         if len(self.elements) > MOST_ELEMENTS:
             raise TarantulaError(
-                f"The page has {len(self.elements):,} elements, and {MOST_ELEMENTS:,} can be shown. "
-                "Give its fields by selectors, with `tarantula stream add`."
+                f"The page has {len(self.elements):,} elements; at most {MOST_ELEMENTS:,} can be shown. "
+                "Use selectors with `tarantula stream add`."
             )
 
     @classmethod
@@ -53,7 +53,7 @@ class PageTree:
     def element(self, number: int) -> Element:
         """Return the element with that number; raise `TarantulaError` if there is none."""
         if not 0 <= number < len(self.elements):
-            raise TarantulaError("This is no element of the page. Open the page again.")
+            raise TarantulaError("This element is not on the page. Open the page again.")
         return self.elements[number]
 
     def number(self, element: Element) -> int:
@@ -200,7 +200,7 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
     document = tree.document
     if (frames := document.select("frameset frame[src]")) or document.select_one("body") is None:
         named = ", ".join(filter(None, (resolve(url, frame.attr("src") or "") for frame in frames[:5])))
-        raise TarantulaError(f"The page is made of frames. Open one of them: {named or 'none has an address'}.")
+        raise TarantulaError(f"The page consists of frames. Open one of them: {named or 'none has an address'}.")
     base = document.base_url(url) or url
     title = document.select_one("title")
     page = SafePage(" ".join(title.text.split())[:200] if title is not None else "", "", "", _doctype(tree))
@@ -312,7 +312,7 @@ class PickerPage:
             return sheet.text
         exchange = await self._ask(visitor, sheet.url, LONGEST_SHEET, "text/css")
         if media_type(exchange.get(b"content-type")) != "text/css":
-            raise TarantulaError("This is no stylesheet.")
+            raise TarantulaError("This is not a stylesheet.")
         return safe_css(decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0])
 
     async def image(self, number: int, visitor: PickerClient) -> tuple[bytes, str]:
@@ -320,7 +320,7 @@ class PickerPage:
         exchange = await self._ask(visitor, _one_of(self.page.images, number), LARGEST_IMAGE_BYTES, "image/*")
         kind = media_type(exchange.get(b"content-type"))
         if kind not in IMAGE_TYPES:
-            raise TarantulaError("This is no image.")
+            raise TarantulaError("This is not an image.")
         return exchange.body, kind
 
     async def _ask(self, visitor: PickerClient, url: str, largest: int, accept: str) -> Exchange:

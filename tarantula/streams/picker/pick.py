@@ -41,13 +41,13 @@ def pattern_for(text: str, part: str) -> str:
     tidy = " ".join(part.split())
     start = text.find(tidy) if tidy else -1
     if start < 0:
-        raise TarantulaError(f"{part[:80]!r} is no part of the text.")
+        raise TarantulaError(f"{part[:80]!r} is not a part of the text.")
     if tidy == text:
         return ""
     for pattern in _patterns(text, start, start + len(tidy)):
         if len(pattern) <= 500 and (found := search_pattern(pattern, text)) is not None and found[1].strip() == tidy:
             return pattern
-    raise TarantulaError(f"{part[:80]!r} cannot be told from the rest of the text. Choose a longer part.")
+    raise TarantulaError(f"{part[:80]!r} is ambiguous within the text. Choose a longer part.")
 
 
 def _patterns(text: str, start: int, end: int) -> Iterator[str]:
@@ -130,7 +130,7 @@ class Pick:
             return {"css": css, **self.taken()}
         path = self.element.xpath_path()
         if len(path) > LONGEST_SELECTOR:
-            raise TarantulaError("This element lies too deep in the page to be named. Choose one around it.")
+            raise TarantulaError("This element is nested too deeply. Choose one around it.")
         return {"xpath": path, **self.taken()}
 
 
@@ -140,7 +140,7 @@ def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
     if not pick.whole:
         pick.attribute = next(iter(pick.attributes), "")
     if not pick.whole:
-        raise TarantulaError("There is nothing to read in this element.")
+        raise TarantulaError("This element contains no text.")
     try:
         collapse_spaces(pick.whole)
     except ValueError as error:

@@ -208,16 +208,16 @@ class ElementSearch:
     def _by_words(self, same: list[ElementCandidate]) -> LocateResult:
         one = self._the_only(same)
         if one is None:
-            return _unsure(_best(same), f"{len(same)} values on the page have the same words beside them.")
+            return _unsure(_best(same), f"{len(same)} values on the page have the same labels.")
         if complaint := self._complaint(one):
             return _unsure(one, complaint)
         if self._known.shared and not (one.chosen and one.on_path):
-            return _unsure(one, "Other values had the same words beside them, and it is not in its place any more.")
+            return _unsure(one, "Other values had the same labels, and it is no longer in its place.")
         headings = [self._known.labels[where] for where in HEADING_KEYS if where in self._known.labels]
         in_its_part = any(heading in one.labels.values() for heading in headings)
         if one.chosen or one.named or one.by_structure or in_its_part:
             return _found(one)
-        return _unsure(one, "Only the words beside it are the same; all around it is new.")
+        return _unsure(one, "Only its labels are the same; everything around it is new.")
 
     def _with_other_words(self, like: list[ElementCandidate]) -> LocateResult:
         one = _best(like)
@@ -228,19 +228,17 @@ class ElementSearch:
             if as_before and alone and not self._complaint(one):
                 return _found(one)
         if not (one.chosen or one.named):
-            return NotLocated(
-                f"{_quoted(self._known.marks)} is not on the page, or nothing stands beside it that fits."
-            )
+            return NotLocated(f"{_quoted(self._known.marks)} is not on the page, or no matching value is next to it.")
         now = [label for label in one.labels.values() if label not in self._known.labels.values()]
         before = _quoted(self._known.marks)
-        said = f"{before} stood beside it; now there is {_quoted(now)}." if now else f"{before} stood beside it."
+        said = f"{before} was next to it; now it is {_quoted(now)}." if now else f"{before} was next to it."
         return _unsure(one, said)
 
     def _by_place(self, like: list[ElementCandidate]) -> LocateResult:
         sure = [one for one in like if (one.chosen or one.named) and one.by_structure]
         one = self._the_only(sure)
         if one is None or one.elsewhere:
-            return _unsure(_best(like), "The page has changed, and nothing but its place said which value it is.")
+            return _unsure(_best(like), "The page has changed, and the value was identified only by its place.")
         complaint = self._complaint(one)
         return _unsure(one, complaint) if complaint else _found(one)
 
@@ -284,24 +282,24 @@ class ElementSearch:
         known = self._known
         named = [other for other in self._candidates if other.named and other.text != one.text]
         if named and not one.named:
-            return f"What has its name is another text now: {named[0].text[:60]!r}."
+            return f"The element with its name has another text now: {named[0].text[:60]!r}."
         is_one_of_them = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
         if is_one_of_them and known.last in self._page.texts:
-            return "It is the text that stood beside it, and its own is elsewhere on the page."
+            return "It is the text that was next to it, and its own text is elsewhere on the page."
         if landmark_of(one.element) != known.landmark and not one.chosen:
-            return "It stands in another part of the page."
+            return "It is in another part of the page."
         width = FAR_OUTSIDE_FACTOR if one.chosen and one.is_as_it_was else 1.0
         number = number_in(one.text) if shape_of(one.text).count("9") == 1 else None
         if number is not None and not is_usual(number, known.numbers, width):
-            return f"The page has changed, and {one.text[:60]!r} is far from what was usual."
+            return f"The page has changed, and {one.text[:60]!r} is far outside the usual range."
         return ""
 
     def _nothing_like_it(self) -> LocateResult:
         there = [one for one in self._candidates if one.chosen or one.named]
         if not there:
-            return NotLocated("Nothing on the page fits its selector, nor anything else that is known of it.")
+            return NotLocated("Nothing on the page matches its selector or its fingerprint.")
         one = _best(there)
-        return _unsure(one, f"Where there were texts as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
+        return _unsure(one, f"In place of texts such as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
 
     def _is_translated(self) -> bool:
         now = language_of(self._document)

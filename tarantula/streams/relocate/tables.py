@@ -202,13 +202,15 @@ def find_table(document: Document, selector: str, titles: AbstractSet[str], rows
     fitting = select_css(document, selector)[:MOST_TABLES] if selector else []
     chosen = [table for element in fitting if (table := _table_at(element)) is not None]
     if not titles and not rows:
-        return grid_of(chosen[0]) if len(chosen) == 1 else f"The selector fits {len(chosen) or 'no'} tables, not one."
+        return (
+            grid_of(chosen[0]) if len(chosen) == 1 else f"The selector matches {len(chosen) or 'no'} tables, not one."
+        )
     for tables in (chosen, document.select("table")[:MOST_TABLES]):
         grids = [grid for table in tables if _has(grid := grid_of(table), titles, rows)]
         if len(grids) == 1:
             return grids[0]
         if len(grids) > 1:
-            return f"{len(grids)} tables on the page have these titles. Give a selector that fits one."
+            return f"{len(grids)} tables on the page have these titles. Set a selector that matches one."
     return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
 
 

@@ -51,15 +51,15 @@ def check_source_name(name: str) -> str:
     lower = name.strip().lower()
     if len(lower) > LONGEST_SOURCE_NAME or not all(_PART.fullmatch(part) for part in lower.split(".")):
         raise ValueError(
-            f"{name[:80]!r} is not the name of a source. Write words of letters, digits, - and _, "
-            "with dots between them, as weather.lisboa."
+            f"{name[:80]!r} is not a valid source name. Use words of letters, digits, - and _, "
+            "separated by dots, for example weather.lisboa."
         )
     return lower
 
 
 SHORTEST_INTERVAL_SECONDS = 1.0
 LONGEST_INTERVAL_SECONDS = 366 * 86400
-INTERVAL_ERROR = "The interval has to be between a second and a year: write seconds, or 30s, 5m, 2h, 1d."
+INTERVAL_ERROR = "The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d."
 
 
 def _read_interval(value: object) -> object:
@@ -135,7 +135,7 @@ class BrowserStep(BaseModel):
     def _says_where(self, info: ValidationInfo) -> Self:
         if not self.where.strip() and info.context != STORED_CONTEXT:
             what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
-            raise ValueError(f"A step that is to {self.action} has to say where: write {what} behind it.")
+            raise ValueError(f"The step {self.action} needs a target: write {what} behind it.")
         return self
 
 
@@ -146,7 +146,7 @@ _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 def _check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise ValueError(
-            f"{key[:80]!r} is not the key of a field. Write small letters, digits and _, beginning with a letter."
+            f"{key[:80]!r} is not a valid field key. Use small letters, digits and _, starting with a letter."
         )
     return key
 
@@ -268,9 +268,7 @@ class SourceConfig(BaseModel):
         """Canonical form of `address`; raises `TarantulaError` if it is not a web address."""
         url = canonical(self.address)
         if url is None or not is_web(url):
-            raise TarantulaError(
-                f"{self.url[:200]!r} is not an address of the web. Write it as http://example.org/page."
-            )
+            raise TarantulaError(f"{self.url[:200]!r} is not a web address. Write it as http://example.org/page.")
         return url
 
     @field_validator("headers")
@@ -291,7 +289,7 @@ class SourceConfig(BaseModel):
     @classmethod
     def _can_be_shown(cls, render: bool, info: ValidationInfo) -> bool:
         if render and info.context != STORED_CONTEXT and info.data.get("method") == RequestMethod.POST:
-            raise ValueError("A browser asks for a page with GET: choose that, or read it without a browser.")
+            raise ValueError("A browser can only use GET. Choose GET, or do not render the page.")
         return render
 
     @model_validator(mode="after")
@@ -305,9 +303,9 @@ class SourceConfig(BaseModel):
             raise ValueError(f"A source has at most {MOST_FIELDS} fields.")
         for key in keys:
             if keys.count(key) > 1:
-                raise ValueError(f"Two fields have the key {key}. Give each its own.")
+                raise ValueError(f"Two fields have the key {key}. Give each field its own key.")
         if self.steps and not self.render:
-            raise ValueError("Steps are done by a browser: say that the page is rendered.")
+            raise ValueError("Steps need a browser: set render.")
         check_adapter(self)
         _check_addresses(self)
         return self

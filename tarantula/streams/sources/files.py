@@ -30,7 +30,7 @@ def from_text(text: str) -> list[SourceConfig]:
     """Parse sources from TOML or JSON; raise `TarantulaError` with all problems if any source is invalid."""
     tables = _document(text).get(KEY)
     if not isinstance(tables, dict):
-        raise TarantulaError('A file of sources holds tables named [source."NAME"], and nothing else.')
+        raise TarantulaError('A file of sources contains only tables named [source."NAME"].')
     configs, complaints = [], []
     for name, table in tables.items():
         try:

@@ -91,7 +91,7 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
             session.add(source)
             session.flush()
     except IntegrityError as error:
-        complaint = f"There is a source {config.name} already. Give this one another name."
+        complaint = f"A source {config.name} already exists. Choose another name."
         raise ConflictError(complaint, fields={"name": complaint}) from error
     session.add(SourceState(source_id=source.id, **_UNREAD))
     session.flush()
@@ -160,5 +160,7 @@ def _check_owner(name: str, owner: str) -> None:
     parts = name.split(".")
     if parts[0] == PERSONAL_PREFIX and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
         own = f"{PERSONAL_PREFIX}.{owner.lower() or 'ana'}.{parts[-1]}"
-        complaint = f"Names that begin with {PERSONAL_PREFIX} are people's own, as {own}. Choose one."
+        complaint = (
+            f"Names that begin with {PERSONAL_PREFIX} are reserved for personal sources. Use a name such as {own}."
+        )
         raise TarantulaError(complaint, fields={"name": complaint})

@@ -87,7 +87,7 @@ RESERVED_HEADERS = frozenset(
 )
 """Headers about Tarântula or the connection, which a source cannot set."""
 CROSS_ORIGIN_ERROR = (
-    "It was redirected to {server}, and what is sent is for its own server alone. Give the new address."
+    "It was redirected to {server}, but headers and body are sent only to the source's own server. Use the new address."
 )
 JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
 METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
@@ -149,7 +149,7 @@ def check_method(value: object) -> object:
     """Return the method in upper case; raise `ValueError` if it is not GET or POST."""
     known = str(value).strip().upper()
     if known not in RequestMethod.__members__:
-        raise ValueError(f"{str(value)[:40]!r} is no way to ask a server here. Choose GET or POST.")
+        raise ValueError(f"{str(value)[:40]!r} is not a supported method. Choose GET or POST.")
     return known
 
 
@@ -158,19 +158,21 @@ def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> N
     if len(headers) > MOST_HEADERS:
         raise ValueError(f"A source has at most {MOST_HEADERS} headers.")
     if len({name.lower() for name in headers}) < len(headers):
-        raise ValueError("Two headers have the same name. Leave one of them out.")
+        raise ValueError("Two headers have the same name. Remove one of them.")
     for name, template in headers.items():
         if not _TOKEN.fullmatch(name) or len(name) > 100:
-            raise ValueError(f"{name[:40]!r} is not the name of a header. Write it as X-API-Key.")
+            raise ValueError(f"{name[:40]!r} is not a valid header name. Example: X-API-Key.")
         if name.lower() in RESERVED_HEADERS:
-            raise ValueError(f"The header {name} is not for a source to say. Leave it out.")
+            raise ValueError(f"The header {name} is set by Tarântula. Remove it.")
         if is_secret_header(name) and not has_secret_variable(template):
             raise ValueError(
-                f"The header {name} is a secret: write {{token}} for it, and give it as the variable token."
+                f"The header {name} is a secret. Write {{token}} in its place, and set the variable token."
             )
         value = _told(template, variables)
         if not value.isprintable() or len(value) > LONGEST_HEADER or not _is_latin(value):
-            raise ValueError(f"What the header {name} says cannot be sent: it is too long, or has signs no header has.")
+            raise ValueError(
+                f"The value of the header {name} is too long, or contains characters that headers cannot have."
+            )
 
 
 def check_body(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> None:
@@ -178,21 +180,19 @@ def check_body(method: str, headers: Mapping[str, str], body: str, variables: Ma
     if not body:
         return
     if method == RequestMethod.GET:
-        raise ValueError("What is sent to a server is sent with POST: choose that, or send nothing.")
+        raise ValueError("A body can only be sent with POST. Choose POST, or remove the body.")
     if len(body) > LONGEST_BODY:
-        raise ValueError(f"What is sent has at most {LONGEST_BODY:,} letters.")
+        raise ValueError(f"The body can have at most {LONGEST_BODY:,} characters.")
     try:
         whole = _filled_body(headers, body, variables)
     except TarantulaError as error:
-        raise ValueError(f"{error} Braces that mean no variable have a space behind them: {{ so }}.") from None
+        raise ValueError(f"{error} Put a space after braces that are not a variable: {{ like this }}.") from None
     kind = _kind_of(headers, body)
     if kind == "json":
         _check_json(whole)
     for name, value in _named(kind, body):
         if value and is_secret_body_field(name) and not has_secret_variable(value):
-            raise ValueError(
-                f"The {name} in it is a secret: write {{token}} for it, and give it as the variable token."
-            )
+            raise ValueError(f"The {name} in it is a secret. Write {{token}} in its place, and set the variable token.")
 
 
 def _check_json(text: str) -> None:
@@ -202,10 +202,10 @@ def _check_json(text: str) -> None:
         # The error text could quote a secret: report only its position.
         line, letter = error.lineno, error.colno
         raise ValueError(
-            f"What is sent is not JSON (line {line}, letter {letter}). Names have double quotes."
+            f"The body is not valid JSON (line {line}, character {letter}). Names need double quotes."
         ) from None
     except RecursionError:
-        raise ValueError("What is sent is nested too deep.") from None
+        raise ValueError("The body is nested too deeply.") from None
 
 
 def _told(template: str, variables: Mapping[str, str]) -> str:

@@ -75,7 +75,7 @@ def parse_limit(value: object) -> RetentionLimit:
 def _with_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
     if rows := _ROWS.fullmatch(part):
         if not 0 < int(rows[1]) <= MOST_KEPT_ROWS:
-            raise ValueError(f"{part!r}: keep one row at least, or write {FOREVER}.")
+            raise ValueError(f"{part!r}: keep at least one row, or write {FOREVER}.")
         return limit._replace(rows=int(rows[1]))
     years = _YEARS.fullmatch(part)
     try:
@@ -84,8 +84,7 @@ def _with_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
         seconds = None
     if seconds is None:
         raise ValueError(
-            f"{text[:40]!r} does not say how long something is kept. Write it as 30d, 1y, 100000rows, "
-            f"30d,100000rows or {FOREVER}."
+            f"{text[:40]!r} is not a retention limit. Write it as 30d, 1y, 100000rows, 30d,100000rows or {FOREVER}."
         )
     return limit._replace(seconds=seconds)
 
@@ -137,8 +136,8 @@ class Retention(BaseModel):
                 continue
             if under.seconds is None or under.seconds > above.seconds:
                 raise ValueError(
-                    f"{coarser.plural.capitalize()} would be forgotten sooner than {finer.plural}, "
-                    f"of which they are made. Keep {coarser.plural} as long at least."
+                    f"{coarser.plural.capitalize()} would be deleted sooner than {finer.plural}, "
+                    f"from which they are built. Keep {coarser.plural} at least as long."
                 )
         return self
 
@@ -150,7 +149,7 @@ def parse_retention(text: str) -> dict[str, str]:
         name, is_said, limit = word.partition("=")
         if not is_said or name.lower() not in known:
             near = did_you_mean(name, known)
-            raise ValueError(f"{word[:40]!r} names nothing that is kept.{near} Write it as events=30d minutes=1y.")
+            raise ValueError(f"{word[:40]!r} is not a retention setting.{near} Write it as events=30d minutes=1y.")
         read[name.lower()] = limit
     return read
 

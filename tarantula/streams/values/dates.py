@@ -38,7 +38,7 @@ def parse_date(text: str, history: Sequence[str], today: date, *, month_first: b
     if found is None:
         found = _in_words(words, today)
     if found is not None and weekday is not None and found[1] and found[0].weekday() != weekday:
-        raise ValueParseError(f"{quote_text(text)} is not the day of the week that it says.")
+        raise ValueParseError(f"{quote_text(text)} does not fall on the weekday that it names.")
     return found[0] if found else None
 
 
@@ -85,7 +85,7 @@ def _month_first(text: str, history: Sequence[str], usual: bool) -> bool:
     orders = {order for order in map(_order, history) if order}
     if len(orders) > 1:
         raise ValueParseError(
-            f"{quote_text(text)} may be two dates, and those before it are written in more than one order."
+            f"{quote_text(text)} can be two dates, and earlier texts use both orders of day and month."
         )
     return orders == {"month"} if orders else usual
 

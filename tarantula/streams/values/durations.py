@@ -38,9 +38,7 @@ def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
     if seconds is None:
         seconds = sum_duration_parts(text)
     if seconds is None:
-        raise ValueParseError(
-            f"{quote_text(text)} does not say how long something is. Write it as 1:23:45, 2h 5m or 3 days."
-        )
+        raise ValueParseError(f"{quote_text(text)} is not a duration. Write it as 1:23:45, 2h 5m or 3 days.")
     return Value(ValueKind.DURATION, canonical_number(seconds), seconds)
 
 

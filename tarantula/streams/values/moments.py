@@ -141,9 +141,9 @@ def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Val
     except (OverflowError, ValueError) as error:
         if isinstance(error, ValueParseError):
             raise
-        raise ValueParseError(f"{quote_text(text)} is not a moment that calendars have.") from None
+        raise ValueParseError(f"{quote_text(text)} is not a valid date and time.") from None
     if seconds is None:
-        raise ValueParseError(f"{quote_text(text)} is neither a date nor a time that can be told.")
+        raise ValueParseError(f"{quote_text(text)} is not a recognisable date or time.")
     return moment_value(seconds)
 
 

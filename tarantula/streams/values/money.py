@@ -51,7 +51,7 @@ def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
         _check_no_other_unit(text, found)
     code = _code(text, found.currency, unit, history)
     if found.per and any(earlier and earlier.per and earlier.per != found.per for earlier in map(_parts_of, history)):
-        raise ValueParseError(f"{quote_text(text)} is for another amount than the prices before it.")
+        raise ValueParseError(f"{quote_text(text)} is for another amount than earlier prices.")
     decimals = found.per in _BY_THE_THOUSANDTH or code in currencies.THREE_DECIMALS
     mark = currencies.currency_decimal_mark(code)
     number = numeral_value(found.numeral, ValueKind.MONEY, history, found.times, mark=mark, decimals=decimals)
@@ -96,7 +96,7 @@ def _check_no_other_unit(text: str, found: _Sum) -> None:
     named, _ = split_unit(found.rest)
     words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
     if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
-        raise ValueParseError(f"{quote_text(text)} is not a sum in a currency that is known.")
+        raise ValueParseError(f"{quote_text(text)} is not an amount in a known currency.")
 
 
 def _has_sign(text: str) -> bool:
@@ -112,6 +112,6 @@ def _code(text: str, currency: Currency | None, unit: str, history: Sequence[str
     possible = [code for code in currency.codes if all(code in codes for codes in before)]
     if not possible:
         raise ValueParseError(
-            f"{quote_text(text)} is in {currency.codes[0]}, and those before it are in another currency."
+            f"{quote_text(text)} is in {currency.codes[0]}, and earlier texts are in another currency."
         )
     return possible[0]

@@ -45,7 +45,7 @@ def normalize_text(text: str) -> str:
     """
     if len(text) > LONGEST_RAW_TEXT:
         raise ValueParseError(
-            f"The text is {len(text)} characters long: {quote_text(text)} A value is short. Choose a smaller part."
+            f"The text is {len(text)} characters long: {quote_text(text)} Values are short. Choose a smaller part."
         )
     if not text.isascii():
         text = "".join(map(_plain, text.translate(_SIGNS)))
@@ -56,12 +56,10 @@ def normalize_text(text: str) -> str:
         text = " ".join(parts)
     if len(text) > LONGEST_VALUE_TEXT:
         raise ValueParseError(
-            f"The text is {len(text)} characters long: {quote_text(text)} A value is short. Choose a smaller part."
+            f"The text is {len(text)} characters long: {quote_text(text)} Values are short. Choose a smaller part."
         )
     if is_missing(text):
-        raise ValueParseError(
-            f"No value is there: {quote_text(text)}." if text else "No value is there: the text is empty."
-        )
+        raise ValueParseError(f"No value found: {quote_text(text)}." if text else "No value found: the text is empty.")
     return text
 
 

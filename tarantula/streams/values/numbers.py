@@ -189,7 +189,7 @@ def _is_negative(found: Numeral, kind: ValueKind) -> bool:
         # A percentage with a down arrow is negative; a price with one is not.
         if kind is not ValueKind.PERCENTAGE:
             raise ValueParseError(
-                f"An arrow points down before {quote_text(found.body)}: it may be below zero or only less than before. "
+                f"An arrow points down before {quote_text(found.body)}: it may be negative, or only lower than before. "
                 "Choose the number alone."
             )
         return True
@@ -205,7 +205,7 @@ def _chosen(
     if kind is ValueKind.INTEGER and times is None and found.exponent is None:
         possible = tuple(reading for reading in possible if _is_whole(reading.number)) or possible
     if not possible:
-        raise ValueParseError(f"{quote_text(found.body)} is not how a number is written.")
+        raise ValueParseError(f"{quote_text(found.body)} is not a number in a known format.")
     if times is not None and times.only_with:
         if all(mark not in found.body for mark in ".,"):
             return possible[0].number
@@ -223,18 +223,16 @@ def _only(reading: NumeralReading, body: str, history: NumberStyle) -> Decimal:
         mark in decimal_marks(history.formats) for mark in decimal_marks(reading.formats)
     )
     if contradicts and separators_in(body) and not is_unambiguous(body):
-        raise ValueParseError(f"{quote_text(body)} is not written as the numbers before it were.")
+        raise ValueParseError(f"{quote_text(body)} is not in the number format of earlier texts.")
     return reading.number
 
 
 def _fitting(possible: Sequence[NumeralReading], body: str, history: NumberStyle) -> Sequence[NumeralReading]:
     if not history.formats:
-        raise ValueParseError(
-            f"{quote_text(body)} may be two numbers, and those before it are written in more than one way."
-        )
+        raise ValueParseError(f"{quote_text(body)} can be two numbers, and earlier texts use several number formats.")
     fitting = [reading for reading in possible if reading.formats & history.formats]
     if not fitting:
-        raise ValueParseError(f"{quote_text(body)} is not written as the numbers before it were.")
+        raise ValueParseError(f"{quote_text(body)} is not in the number format of earlier texts.")
     return fitting
 
 
@@ -263,7 +261,7 @@ def _nearest(fitting: Sequence[NumeralReading], body: str, fewest: float, most: 
 
     near, far = sorted(fitting, key=distance)[:2]
     if distance(far) - distance(near) < CLEAR_MARGIN_DECADES:
-        raise ValueParseError(f"{quote_text(body)} may be two numbers, and those before it do not tell which.")
+        raise ValueParseError(f"{quote_text(body)} can be two numbers, and earlier texts do not decide which.")
     return near.number
 
 

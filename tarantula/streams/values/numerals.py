@@ -141,12 +141,12 @@ _GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _NO_NUMBER = {
-    re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is no number: it may be a score, a range, a date or a time.",
+    re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is not a number: it may be a score, a range, a date or a time.",
     _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
     # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
     re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
     re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
-    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note beside its digits.",
+    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note next to its digits.",
     re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
 }
 """Texts after digits that make them something else than a number, with the reason."""
@@ -193,7 +193,7 @@ def _found(text: str) -> Numeral:
     text, in_parentheses = _without_parentheses(text)
     match = _NUMERAL.search(text)
     if match is None:
-        raise ValueParseError("is no number.")
+        raise ValueParseError("is not a number.")
     before, body, after = text[: match.start()], match["body"], text[match.end() :]
     if sum(map(str.isdigit, body)) > MOST_DIGITS:
         raise ValueParseError(f"has a number of more than {MOST_DIGITS} digits.")
@@ -207,7 +207,7 @@ def _found(text: str) -> Numeral:
         sign, after = "-", after[minus.end() :]
     arrow = next((letter for letter in before if letter in _ARROWS), "")
     if arrow in ("▲", "↑") and sign == "-":
-        raise ValueParseError("has an arrow that says the contrary of its sign.")
+        raise ValueParseError("has an arrow that contradicts its sign.")
     return Numeral(
         body,
         before.translate(_NO_ARROWS).strip(),
@@ -222,7 +222,7 @@ def _found(text: str) -> Numeral:
 def _exponent(match: re.Match[str]) -> int | None:
     written = match["e"] or match["caret"] or (match["raised"] or "").translate(_SUPERSCRIPT)
     if written and abs(int(written)) > LARGEST_EXPONENT:
-        raise ValueParseError("is too large or too small a number.")
+        raise ValueParseError("is too large or too small.")
     return int(written) if written else None
 
 
@@ -234,16 +234,16 @@ def _without_parentheses(text: str) -> tuple[str, bool]:
     around = f"{match['before']} {match['after']}".strip()
     rest = currencies.currency_at_start(around)[1].strip() if around else ""
     if rest and rest not in ("%", "‰", "-", "+"):
-        raise ValueParseError("has a number in parentheses, which may be below zero or not. Choose the number alone.")
+        raise ValueParseError("has a number in parentheses, which may be negative. Choose the number alone.")
     return f"{match['before']}{match['inside']}{match['after']}", True
 
 
 def _check_around(before: str, after: str) -> None:
     """Raise `ValueParseError` if the text around the digits shows that they are not a number."""
     if _FRACTION.search(before):
-        raise ValueParseError("has a fraction beside its digits.")
+        raise ValueParseError("has a fraction next to its digits.")
     if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
-        raise ValueParseError("says only about how much it is.")
+        raise ValueParseError("is only approximate.")
     if after:
         for pattern, why in _NO_NUMBER.items():
             if pattern.search(after):
@@ -258,7 +258,7 @@ def _leading_sign(before: str) -> tuple[str, str]:
         words = rest.rstrip()
         if words and not words.endswith(("(", ":", *_ARROWS)) and currencies.currency_at_end(words)[0] is None:
             if stripped != before:
-                raise ValueParseError("has a dash before its number, which may be a minus or not.")
+                raise ValueParseError("has a dash before its number, which may be a minus sign.")
             if rest == words:
                 raise ValueParseError("is a word with a number in it.")
         if words.startswith(("-", "+")):
@@ -266,6 +266,6 @@ def _leading_sign(before: str) -> tuple[str, str]:
         return sign, rest
     if stripped.startswith(("-", "+")):
         if currencies.currency_at_end(stripped[1:])[1].strip(" %‰"):
-            raise ValueParseError("has a dash before its words, which may be a minus or not.")
+            raise ValueParseError("has a dash before its words, which may be a minus sign.")
         return stripped[0], stripped[1:]
     return "", before

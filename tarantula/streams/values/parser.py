@@ -29,14 +29,14 @@ def parse_url(text: str, base_url: str) -> Value:
     """Parse a URL; relative ones are resolved against *base_url*."""
     written = text[: LONGEST_URL + 1].strip()
     if not written or len(text) > LONGEST_URL:
-        raise ValueParseError("No address is there." if not written else "The address is too long.")
+        raise ValueParseError("The URL is missing." if not written else "The URL is too long.")
     if any(letter.isspace() for letter in written):
-        raise ValueParseError(f"{quote_text(written)} is not an address: it has spaces.")
+        raise ValueParseError(f"{quote_text(written)} is not a URL: it contains spaces.")
     if _BARE.fullmatch(written):
         written = f"https://{written}"
     address = urls.resolve(base_url, written) if base_url else urls.canonical(written)
     if address is None or not urls.is_web(address):
-        raise ValueParseError(f"{quote_text(written)} is not an address of the web.")
+        raise ValueParseError(f"{quote_text(written)} is not a web address.")
     return Value(ValueKind.URL, address)
 
 
@@ -81,5 +81,5 @@ def _read_words(text: str) -> Value:
         raise ValueParseError(f"The text is {len(text)} characters long: {quote_text(text)} Choose a smaller part.")
     words = " ".join(text.split())
     if not words:
-        raise ValueParseError("No value is there: the text is empty.")
+        raise ValueParseError("No value found: the text is empty.")
     return Value(ValueKind.TEXT, words)

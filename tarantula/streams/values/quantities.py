@@ -32,8 +32,8 @@ def check_no_ordinal(found: Numeral) -> None:
     alone = not found.before and found.after.strip() == "."
     if _ORDINAL.match(found.after) or alone:
         raise ValueParseError(
-            f"{quote_text(found.body + found.after)} is a place in an order, which is text. "
-            "A regular expression can choose its digits."
+            f"{quote_text(found.body + found.after)} is an ordinal, which is text. "
+            "A regular expression can extract its digits."
         )
 
 
@@ -53,7 +53,7 @@ def check_same_measure(found: Numeral, history: Sequence[str]) -> str:
     if named:
         before = {earlier for text in history if (earlier := _measure_of(text))}
         if before and named not in before:
-            raise ValueParseError(f"It is in {named}, and those before it are in {', '.join(sorted(before))}.")
+            raise ValueParseError(f"It is in {named}, and earlier texts are in {', '.join(sorted(before))}.")
     return named
 
 
@@ -75,7 +75,7 @@ def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
     found = find_numeral(text)
     if found.in_parentheses and kind is ValueKind.INTEGER and all("(" in earlier for earlier in history):
         raise ValueParseError(
-            f"{quote_text(text)} may be a count in parentheses, or below zero as accountants write it."
+            f"{quote_text(text)} may be a count in parentheses, or a negative number in accounting notation."
         )
     if not found.after and not found.before:
         return _value(numeral_value(found, kind, history), kind, "")
@@ -85,7 +85,7 @@ def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
 def _read_beside_words(text: str, found: Numeral, kind: ValueKind, history: Sequence[str]) -> Value:
     check_no_ordinal(found)
     if _METRES_OR_MILLIONS.match(found.after):
-        raise ValueParseError(f"{quote_text(text)} may be metres or millions. Say which: choose a quantity or money.")
+        raise ValueParseError(f"{quote_text(text)} may be metres or millions. Choose the kind quantity or money.")
     named = check_same_measure(found, history)
     times, rest = split_multiplier(found.after, kind)
     if not named and times is None:
@@ -129,11 +129,11 @@ def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     found = find_numeral(text)
     times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
     if found.in_parentheses:
-        raise ValueParseError(f"{quote_text(text)} is in parentheses, and may be below zero or not.")
+        raise ValueParseError(f"{quote_text(text)} is in parentheses, and may be negative.")
     field = _usual(unit)
     named, _ = _named(rest, unit, field)
     if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
-        raise ValueParseError(f"{quote_text(text)} has no unit of measure that is known.")
+        raise ValueParseError(f"{quote_text(text)} has no known unit of measure.")
     if named and not field:
         check_same_measure(found, history)
     number = numeral_value(found, ValueKind.QUANTITY, history, times)

@@ -65,7 +65,7 @@ def canonical_unit(unit: str) -> str:
         return usual
     if not written or len(written) > LONGEST_UNIT or _dimension(written) is None:
         near = did_you_mean(written[:LONGEST_UNIT], {*_EXACT, *_WORDS})
-        raise TarantulaError(f"{unit[:LONGEST_UNIT]!r} is not a unit of measure.{near} Write one as km/h, °C or µg/m³.")
+        raise TarantulaError(f"{unit[:LONGEST_UNIT]!r} is not a unit of measure.{near} Examples: km/h, °C, µg/m³.")
     return written
 
 
@@ -95,7 +95,7 @@ def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
         return number
     way = _way(begin, end)
     if way is None:
-        raise ValueParseError(f"{begin} cannot be converted to {end}: they do not measure the same.")
+        raise ValueParseError(f"{begin} cannot be converted to {end}: they measure different things.")
     factor, offset = way
     return _decimal(Fraction(number) * factor + offset)
 
@@ -170,4 +170,4 @@ def _currency(written: str) -> str:
     if (code := currencies.currency_code(written)) is not None:
         return code
     near = did_you_mean(written.upper()[:10], sorted(currencies.CURRENCY_CODES))
-    raise TarantulaError(f"{written[:40]!r} is not a currency.{near} Write its code, as EUR.")
+    raise TarantulaError(f"{written[:40]!r} is not a currency.{near} Use its code, such as EUR.")
