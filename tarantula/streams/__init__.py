@@ -10,12 +10,12 @@ REQUIRED_PACKAGES = ("babel", "dateparser", "feedparser", "icalendar", "jmespath
 
 
 def is_available() -> bool:
-    """Whether the packages that streams need are here."""
+    """Whether the packages for streams are installed."""
     return all(find_spec(package) is not None for package in REQUIRED_PACKAGES)
 
 
 def require_packages() -> None:
-    """Say what is missing, if no value can be followed here."""
+    """Raise an error if packages for streams are missing."""
     if not is_available():
         raise TarantulaError(
             "Following values needs further packages. Install them with: pip install 'tarantula[streams]'"

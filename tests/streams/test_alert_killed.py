@@ -35,7 +35,7 @@ def expected(condition: str, hold: int, count: int) -> list[int]:
     fired = list[int]()
     for number in range(count):
         seen = SeenValue(str(value(number)), Decimal(value(number)))
-        fired += [one.at // SECOND for one in watch.take(number * SECOND, {("", "wind"): seen})]
+        fired += [one.at // SECOND for one in watch.judge_values(number * SECOND, {("", "wind"): seen})]
         fired += [one.at // SECOND for one in watch.pass_time(number * SECOND + SECOND // 2)]
     return fired
 

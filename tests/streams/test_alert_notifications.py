@@ -12,7 +12,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE, MAX_TRIES
 from tarantula.streams.alerts import send_notifications
-from tarantula.streams.alerts.notifications import _take
+from tarantula.streams.alerts.notifications import _claim
 from tarantula.streams.alerts.registry import delivery_problem
 from tarantula.streams.ingest.source_edit import edit_source
 from tests.sites.listener import Listener
@@ -111,7 +111,7 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
         source = new_source(database)
         new_alert(database, "wind > 3", notify=[hook.address])
         fire(database, source)
-        assert _take(database, NOW) is not None, "taken, and then killed"
+        assert _claim(database, NOW) is not None, "taken, and then killed"
         assert send_notifications(database_config, database, NOW) == 0
         assert send_notifications(database_config, database, NOW + CLAIM_TIMEOUT) == 1
         assert len(hook.heard) == 1

@@ -54,11 +54,11 @@ def run(
 ) -> list[WatchFiring]:
     """Return what fires; what is remembered goes through JSON after every step, as through a database."""
     going_by, memory, fired = AlertTerms(rule, meant(rule), **terms), WatchMemory(since=0), list[WatchFiring]()
-    fired += AlertWatch(going_by, memory).begin(0)
+    fired += AlertWatch(going_by, memory).start(0)
     for at, values in story:
         watch = AlertWatch(going_by, memory)
         placed = {key if isinstance(key, tuple) else ("", key): seen(value) for key, value in values.items()}
-        fired += watch.take(round(at * SECOND), placed)
+        fired += watch.judge_values(round(at * SECOND), placed)
         memory = WatchMemory.of_json(watch.memory.as_json())
     return fired + AlertWatch(going_by, memory).pass_time(round(end * SECOND))
 
@@ -209,10 +209,10 @@ def test_what_is_remembered_stays_small_however_much_comes() -> None:
     rule = parse_rule("t is record high in 1d or t is record low in 1d or t changed by 1000000 in 1d")
     watch = AlertWatch(AlertTerms(rule, meant(rule)), WatchMemory(since=0))
     for second in range(4 * MAX_TRAIL_VALUES):
-        watch.take(second * SECOND, {("", "t"): seen(-second if second % 2 else second)})
+        watch.judge_values(second * SECOND, {("", "t"): seen(-second if second % 2 else second)})
     followed = watch.memory.rows[""]["t"]
     assert max(len(followed.past), len(followed.highs), len(followed.lows)) <= MAX_TRAIL_VALUES
-    (last,) = watch.take(9000 * SECOND, {("", "t"): seen(2001)})
+    (last,) = watch.judge_values(9000 * SECOND, {("", "t"): seen(2001)})
     assert last.why == "t is the highest in 1d: it is 2001, and was 1998 at most."
 
 

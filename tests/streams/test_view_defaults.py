@@ -55,7 +55,7 @@ def test_rows_stand_as_the_source_has_them_and_leave_with_it(database: Database)
     source = followed(database, "liga", {"team": "text", "points": "integer"})
     table(database, source, *TEAMS)
     assert [record.row for record in shown(database).records] == list(TEAMS)
-    assert [column.title for column in shown(database).telling] == ["points"]
+    assert [column.title for column in shown(database).informative] == ["points"]
     table(database, source, "Benfica", "Sporting", "Porto")
     assert [record.row for record in shown(database).records] == ["Benfica", "Sporting", "Porto"]
     assert [track.row for track in shown(database, "line").tracks[:3]] == ["Benfica", "Sporting", "Porto"]

@@ -9,11 +9,10 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 MAX_CONDITION_PARTS = 60
-"""Parts of one condition, of whatever kind."""
+"""Maximum number of nodes in the tree."""
 MAX_CONDITION_DEPTH = 20
-"""Parts within one another."""
+"""Maximum nesting."""
 MAX_CONDITION_CHARS = 2000
-"""Letters of one condition."""
 MAX_WINDOW_SECONDS = 36_500 * 86_400
 
 FieldKey = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{0,59}$")]
@@ -24,7 +23,7 @@ ChangePercent = Annotated[str, Field(max_length=20, pattern=r"^([0-9]{1,9}(\.[0-
 
 
 class ComparisonSign(StrEnum):
-    """How a value is held against another."""
+    """Comparison of a value with a literal."""
 
     EQUAL = "="
     OTHER = "≠"
@@ -38,52 +37,50 @@ class ComparisonSign(StrEnum):
 
 
 class ChangeDirection(StrEnum):
-    """In which direction a value went."""
-
     EITHER = "changed"
     UP = "rose"
     DOWN = "fell"
 
 
 class RowScope(StrEnum):
-    """Of which rows a condition speaks."""
+    """Rows that a rule applies to."""
 
     EACH = "each"
-    """Of each on its own: it fires for one row, and again for another."""
+    """Each row separately: the alert can fire for one row and again for another."""
     ANY = "any"
-    """Of all together: it is true as long as it is true of one of them."""
+    """All rows together: true while the condition is true for at least one."""
     ONE = "one"
-    """Of one that is named."""
+    """One named row."""
 
 
 class ConditionPart(BaseModel):
-    """What all parts of a condition have in common."""
+    """Base of all conditions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class CompareCondition(ConditionPart):
-    """A value, held against one that somebody wrote."""
+    """Comparison of a field with a literal."""
 
     kind: Literal["compare"] = "compare"
     field: FieldKey
     sign: ComparisonSign
     value: LiteralText
-    """As it was written: 30 °C."""
+    """As written: 30 °C."""
 
 
 class ChangeCondition(ConditionPart):
-    """A value that is not what it was."""
+    """Change of a value."""
 
     kind: Literal["changed"] = "changed"
     field: FieldKey
     way: ChangeDirection = ChangeDirection.EITHER
     amount: ChangeAmount = ""
-    """By how much at least, as it was written; nothing for any change."""
+    """Minimum change, as written; empty for any change."""
     percent: ChangePercent = ""
-    """The same, of what it was, in percent."""
+    """Minimum change in percent of the earlier value; empty for any change."""
     within: WindowSeconds | None = None
-    """Against the value so many seconds ago; against the one before unless told."""
+    """Compare with the value this many seconds ago; with the previous value if ``None``."""
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
@@ -93,41 +90,35 @@ class ChangeCondition(ConditionPart):
 
 
 class RecordCondition(ConditionPart):
-    """A value as there was none before."""
+    """Value higher or lower than all earlier ones."""
 
     kind: Literal["record"] = "record"
     field: FieldKey
     high: bool
     within: WindowSeconds | None = None
-    """In the last so many seconds; ever unless told."""
+    """Length of the window in seconds; all values if ``None``."""
 
 
 class SilenceCondition(ConditionPart):
-    """Nothing happened for a time."""
+    """No events for a time."""
 
     kind: Literal["silent"] = "silent"
     field: FieldKey | None = None
-    """Of which nothing was heard; of the whole source, or row, unless told."""
+    """Field without events; any field of the source or row if ``None``."""
     seconds: WindowSeconds
 
 
 class NotCondition(ConditionPart):
-    """The contrary."""
-
     kind: Literal["not"] = "not"
     of: AlertCondition
 
 
 class AllCondition(ConditionPart):
-    """All of several."""
-
     kind: Literal["all"] = "all"
     of: Annotated[tuple[AlertCondition, ...], Field(min_length=2, max_length=MAX_CONDITION_PARTS)]
 
 
 class AnyCondition(ConditionPart):
-    """One of several, or more."""
-
     kind: Literal["either"] = "either"
     of: Annotated[tuple[AlertCondition, ...], Field(min_length=2, max_length=MAX_CONDITION_PARTS)]
 
@@ -146,11 +137,11 @@ LeafCondition = CompareCondition | ChangeCondition | RecordCondition | SilenceCo
 
 
 class AlertRule(ConditionPart):
-    """A condition, and the rows of which it speaks."""
+    """Condition of an alert, with the rows that it applies to."""
 
     rows: RowScope = RowScope.EACH
     row: Annotated[str, Field(max_length=300)] = ""
-    """Its name, where it is one."""
+    """Row name, for `RowScope.ONE`."""
     when: AlertCondition
 
     @model_validator(mode="after")
@@ -178,7 +169,7 @@ for _model in (NotCondition, AllCondition, AnyCondition, AlertRule):
 
 
 def leaf_conditions(condition: AlertCondition) -> Iterator[LeafCondition]:
-    """Yield the parts that look at values, in their order."""
+    """Yield the leaf conditions in order."""
     if isinstance(condition, NotCondition):
         yield from leaf_conditions(condition.of)
     elif isinstance(condition, AllCondition | AnyCondition):
@@ -189,12 +180,12 @@ def leaf_conditions(condition: AlertCondition) -> Iterator[LeafCondition]:
 
 
 def condition_fields(condition: AlertCondition) -> list[str]:
-    """Return the fields that a condition looks at, each once."""
+    """Return the distinct fields that a condition uses."""
     return list(dict.fromkeys(leaf.field for leaf in leaf_conditions(condition) if leaf.field is not None))
 
 
 def is_momentary(condition: AlertCondition) -> bool:
-    """Whether some of it is true only at the moment at which a value comes: a change, a record."""
+    """Whether a part is true only at the moment of an event: a change from the previous value, or a record."""
     return any(
         isinstance(leaf, RecordCondition) or (isinstance(leaf, ChangeCondition) and leaf.within is None)
         for leaf in leaf_conditions(condition)

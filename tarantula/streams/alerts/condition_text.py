@@ -40,11 +40,11 @@ SIGNS = {
     "<=": ComparisonSign.AT_MOST,
     ">=": ComparisonSign.AT_LEAST,
 }
-"""However they are written."""
+"""Signs by spelling."""
 JOINING_WORDS = frozenset({"and", "or", "not"})
-"""Words that join parts: no field has such a name without quotes."""
+"""Words that join conditions; a field with such a key must be quoted."""
 UNCLOSED_QUOTES = frozenset('"“')
-"""Quotes that are not closed."""
+"""Opening quotes without a closing one."""
 _TOKEN = re.compile(
     r"""
     \s*(?:
@@ -55,32 +55,36 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+RESERVED_WORDS = JOINING_WORDS | {"silent", "row", "any", "each"}
+"""Words that a field key must be quoted for."""
+DIRECTIONS = {str(way): way for way in ChangeDirection}
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
+_UNITS = (("week", "w"), ("day", "d"), ("hour", "h"), ("minute", "m"), ("min", "m"), ("second", "s"), ("sec", "s"))
 
 
 class ConditionToken(NamedTuple):
-    """A word, a sign, or something in quotes."""
+    """A word, a sign or a quoted text."""
 
     text: str
-    """Without its quotes."""
+    """Text without quotes."""
     start: int
     end: int
     is_quoted: bool = False
     is_word: bool = False
 
     def is_sign(self, sign: str) -> bool:
-        """Whether it is this sign."""
         return not self.is_quoted and not self.is_word and self.text == sign
 
 
 def tokenize(text: str) -> list[ConditionToken]:
-    """Return the words and signs of a text, with their places."""
-    return [_token(found) for found in _TOKEN.finditer(text.rstrip())]
+    """Return the tokens of a text with their positions."""
+    return [_token(match) for match in _TOKEN.finditer(text.rstrip())]
 
 
-def _token(found: re.Match[str]) -> ConditionToken:
-    kind = found.lastgroup or "word"
-    raw = found[kind]
-    start, end = found.span(kind)
+def _token(match: re.Match[str]) -> ConditionToken:
+    kind = match.lastgroup or "word"
+    raw = match[kind]
+    start, end = match.span(kind)
     if kind == "quoted":
         inner = raw[1:-1] if raw[0] == "“" else _ESCAPED.sub(r"\1", raw[1:-1])
         return ConditionToken(inner, start, end, is_quoted=True)
@@ -88,22 +92,18 @@ def _token(found: re.Match[str]) -> ConditionToken:
 
 
 def is_word(token: ConditionToken, *words: str) -> bool:
-    """Whether it is one of these words, in whatever letters."""
+    """Whether a token is one of *words*, ignoring case and accents."""
     return token.is_word and fold_text(token.text) in words
 
 
 def quote_text(text: str) -> str:
-    """Return a text in quotes, as `split` reads it."""
+    """Return a text in quotes that `tokenize` reads back."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
-RESERVED_WORDS = JOINING_WORDS | {"silent", "row", "any", "each"}
-"""What is no field unless it stands in quotes."""
-
-
 def format_rule(rule: AlertRule) -> str:
-    """Return a condition in words."""
+    """Return a rule as text that `parse_rule` reads back."""
     return _rows(rule) + _condition(rule.when)
 
 
@@ -146,7 +146,7 @@ def _field(key: str) -> str:
 
 
 def _value(text: str) -> str:
-    """Quote what would be read as something else."""
+    """Return a value, in quotes if it would be parsed differently without them."""
     tokens = tokenize(text)
     is_plain = text == " ".join(text.split()) and bool(tokens) and all(map(_is_plain, tokens))
     return text if is_plain else quote_text(text)
@@ -158,29 +158,24 @@ def _is_plain(token: ConditionToken) -> bool:
     return token.is_sign("(") or token.is_sign(":")
 
 
-DIRECTIONS = {str(way): way for way in ChangeDirection}
-_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
-_UNITS = (("week", "w"), ("day", "d"), ("hour", "h"), ("minute", "m"), ("min", "m"), ("second", "s"), ("sec", "s"))
-
-
 class ConditionSyntaxError(TarantulaError):
-    """A condition that says nothing that could be watched: a sentence that says where, and what was expected."""
+    """Syntax error in a condition, with its position and what was expected."""
 
     def __init__(self, sentence: str, position: int) -> None:
         super().__init__(sentence)
         self.position = position
-        """Letters before the place."""
+        """Number of characters before the error."""
 
 
 def parse_rule(text: str) -> AlertRule:
-    """Return what a sentence means, or say what is not understood."""
+    """Parse a condition; raise `ConditionSyntaxError` if it is invalid."""
     if len(text) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
             f"The condition has {len(text)} letters, and {MAX_CONDITION_CHARS} is the limit.", MAX_CONDITION_CHARS
         )
     reader = _ConditionParser(text)
     rule = reader.rule()
-    # What was written another way may grow when it is written in ours.
+    # The canonical form can be longer than what was written.
     if len(format_rule(rule)) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
             f"The condition has {len(format_rule(rule))} letters, and {MAX_CONDITION_CHARS} is the limit.",
@@ -193,15 +188,15 @@ class _ConditionParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = tokenize(text)
-        self._place = 0
+        self._position = 0
         self._depth = 0
         self._parts = 0
 
     def rule(self) -> AlertRule:
         rows, row = self._rows()
         when = self._either()
-        if self._now is not None:
-            raise self.refuse("the end, or “and” or “or”, was expected")
+        if self._current is not None:
+            raise self.error("the end, or “and” or “or”, was expected")
         try:
             return AlertRule(rows=rows, row=row, when=when)
         except ValidationError as error:
@@ -210,13 +205,13 @@ class _ConditionParser:
 
     def _rows(self) -> tuple[RowScope, str]:
         for word, rows in (("any", RowScope.ANY), ("each", RowScope.EACH)):
-            if self._sees(word, "row"):
-                self._place += 2
+            if self._looking_at(word, "row"):
+                self._position += 2
                 self._take(":", "a colon was expected after the row")
                 return rows, ""
-        if self._sees("row") and len(self._tokens) > 2 and self._tokens[2].is_sign(":"):
+        if self._looking_at("row") and len(self._tokens) > 2 and self._tokens[2].is_sign(":"):
             name = self._tokens[1]
-            self._place += 3
+            self._position += 3
             return RowScope.ONE, name.text
         return RowScope.EACH, ""
 
@@ -234,7 +229,7 @@ class _ConditionParser:
 
     def _single(self) -> AlertCondition:
         if self._depth > MAX_CONDITION_DEPTH:
-            raise self.refuse("parentheses are too deep within one another")
+            raise self.error("parentheses are too deep within one another")
         self._depth += 1
         try:
             if self._skip("not"):
@@ -250,20 +245,20 @@ class _ConditionParser:
     def _counted(self, part: AlertCondition) -> AlertCondition:
         self._parts += 1
         if self._parts > MAX_CONDITION_PARTS:
-            raise self.refuse("the condition has too many parts by now")
+            raise self.error("the condition has too many parts by now")
         return part
 
     def _leaf(self) -> AlertCondition:
-        if self._sees("silent", "for"):
-            self._place += 1
+        if self._looking_at("silent", "for"):
+            self._position += 1
             return SilenceCondition(seconds=self._duration("for"))
         field = self._field()
-        if self._sees("silent"):
-            self._place += 1
+        if self._looking_at("silent"):
+            self._position += 1
             return SilenceCondition(field=field, seconds=self._duration("for"))
-        word = self._now
+        word = self._current
         if word is not None and is_word(word, *DIRECTIONS):
-            self._place += 1
+            self._position += 1
             return self._changed(field, DIRECTIONS[fold_text(word.text)])
         if self._skip("is"):
             return self._is(field)
@@ -271,27 +266,27 @@ class _ConditionParser:
 
     def _is(self, field: str) -> AlertCondition:
         for article in ((), ("a",), ("the",)):
-            if self._sees(*article, "record"):
-                self._place += len(article) + 1
+            if self._looking_at(*article, "record"):
+                self._position += len(article) + 1
                 return self._record(field)
         sign = ComparisonSign.OTHER if self._skip("not") else ComparisonSign.EQUAL
         return CompareCondition(field=field, sign=sign, value=self._value())
 
     def _record(self, field: str) -> RecordCondition:
-        high = self._sees("high")
-        if not high and not self._sees("low"):
-            raise self.refuse("“high” or “low” was expected")
-        self._place += 1
-        return RecordCondition(field=field, high=high, within=self._duration("in") if self._sees("in") else None)
+        high = self._looking_at("high")
+        if not high and not self._looking_at("low"):
+            raise self.error("“high” or “low” was expected")
+        self._position += 1
+        return RecordCondition(field=field, high=high, within=self._duration("in") if self._looking_at("in") else None)
 
     def _changed(self, field: str, way: ChangeDirection) -> ChangeCondition:
         amount = percent = ""
         if self._skip("by"):
-            began = self._place
+            began = self._position
             amount = self._value("in")
             if amount.endswith("%"):
                 amount, percent = "", self._percent(amount[:-1], began)
-        within = self._duration("in") if self._sees("in") else None
+        within = self._duration("in") if self._looking_at("in") else None
         return ChangeCondition(field=field, way=way, amount=amount, percent=percent, within=within)
 
     def _percent(self, text: str, place: int) -> str:
@@ -300,52 +295,52 @@ class _ConditionParser:
         except InvalidOperation:
             number = Decimal("NaN")
         if not number.is_finite() or not 0 < number < 10**9:
-            self._place = place
-            raise self.refuse("a number above nothing was expected before the %")
+            self._position = place
+            raise self.error("a number above nothing was expected before the %")
         return f"{number.normalize():f}"
 
     def _field(self) -> str:
-        word = self._now
+        word = self._current
         key = fold_text(word.text) if word is not None and (word.is_quoted or word.is_word) else ""
         if word is None or (not word.is_quoted and is_word(word, *JOINING_WORDS)) or not _KEY.fullmatch(key):
-            raise self.refuse("the name of a field was expected")
-        self._place += 1
+            raise self.error("the name of a field was expected")
+        self._position += 1
         return key
 
     def _sign(self) -> ComparisonSign:
-        if self._sees("does", "not", "contain"):
-            self._place += 3
+        if self._looking_at("does", "not", "contain"):
+            self._position += 3
             return ComparisonSign.LACKS
-        word = self._now
-        # Folded, ≠ would be =.
+        word = self._current
+        # Case folding would turn ≠ into =.
         name = "" if word is None or word.is_quoted else fold_text(word.text) if word.is_word else word.text
         if name in SIGNS:
-            self._place += 1
+            self._position += 1
             return SIGNS[name]
-        raise self.refuse("one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is or silent was expected")
+        raise self.error("one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is or silent was expected")
 
     def _value(self, *ends: str) -> str:
-        """Take what was written up to the next ``and``, ``or`` or parenthesis; quotes keep those in."""
-        first = self._now
+        """Parse a value: everything up to ``and``, ``or`` or a closing parenthesis, or a quoted text."""
+        first = self._current
         if first is not None and first.is_quoted and first.text:
-            self._place += 1
+            self._position += 1
             return first.text
-        began = self._place
-        while (word := self._now) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
+        began = self._position
+        while (word := self._current) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
             if word.is_quoted or word.text in UNCLOSED_QUOTES:
-                raise self.refuse("quotes stand at both ends of the whole value")
+                raise self.error("quotes stand at both ends of the whole value")
             if not word.is_word and word.text in SIGNS:
-                raise self.refuse("“and” or “or” was expected, or quotes around the value")
-            self._place += 1
-        if self._place == began:
-            raise self.refuse("a value was expected")
-        last = self._tokens[self._place - 1]
+                raise self.error("“and” or “or” was expected, or quotes around the value")
+            self._position += 1
+        if self._position == began:
+            raise self.error("a value was expected")
+        last = self._tokens[self._position - 1]
         return " ".join(self._text[self._tokens[began].start : last.end].split())
 
     def _duration(self, before: str) -> int:
-        """Take ``for 2h``, ``in 30 days``."""
+        """Parse a duration such as ``for 2h`` or ``in 30 days``; return seconds."""
         self._take(before, "a time was expected, as in “for 2h”")
-        began = self._place
+        began = self._position
         text = self._value()
         compact = re.sub(r"\s+", "", fold_text(text))
         for name, letter in _UNITS:
@@ -353,31 +348,31 @@ class _ConditionParser:
         try:
             return parse_duration(compact) or 0
         except ValueError as error:
-            self._place = began
-            raise self.refuse("a time was expected, as in 2h, 30 minutes or 1d") from error
+            self._position = began
+            raise self.error("a time was expected, as in 2h, 30 minutes or 1d") from error
 
     @property
-    def _now(self) -> ConditionToken | None:
-        return self._tokens[self._place] if self._place < len(self._tokens) else None
+    def _current(self) -> ConditionToken | None:
+        return self._tokens[self._position] if self._position < len(self._tokens) else None
 
-    def _sees(self, *words: str) -> bool:
-        following = self._tokens[self._place : self._place + len(words)]
+    def _looking_at(self, *words: str) -> bool:
+        following = self._tokens[self._position : self._position + len(words)]
         return len(following) == len(words) and all(map(is_word, following, words))
 
     def _skip(self, sign: str) -> bool:
-        token = self._now
+        token = self._current
         if token is None or not (is_word(token, sign) or token.is_sign(sign)):
             return False
-        self._place += 1
+        self._position += 1
         return True
 
     def _take(self, sign: str, expected: str) -> None:
         if not self._skip(sign):
-            raise self.refuse(expected)
+            raise self.error(expected)
 
-    def refuse(self, expected: str) -> ConditionSyntaxError:
-        """Return what says where the sentence cannot be understood."""
-        if self._now is None:
+    def error(self, expected: str) -> ConditionSyntaxError:
+        """Return a syntax error at the current position."""
+        if self._current is None:
             return ConditionSyntaxError(f"At the end of the condition: {expected}.", len(self._text))
-        found, position = self._now.text[:40], self._now.start
+        found, position = self._current.text[:40], self._current.start
         return ConditionSyntaxError(f"At letter {position + 1}, before {found!r}: {expected}.", position)

@@ -31,6 +31,9 @@ from tarantula.streams.values.value import Value, ValueParseError
 
 MAX_ALERT_NAME_CHARS = 200
 MAX_ADDRESSES = 10
+RecentTexts = Callable[[str], Sequence[str]]
+"""Returns recent texts of a field, given its key."""
+TEXT_SIGNS = (ComparisonSign.CONTAINS, ComparisonSign.LACKS, ComparisonSign.MATCHES)
 
 
 def _read_condition(value: object) -> object:
@@ -43,49 +46,48 @@ def _read_condition(value: object) -> object:
 
 
 def _read_margin(value: object) -> object:
-    """Read a number as it is written here or there: 0.5 or 0,5."""
+    """Accept a decimal comma: 0.5 or 0,5."""
     return value.strip().replace(",", ".") or "0" if isinstance(value, str) else value
 
 
 class TypedLiteral(BaseModel):
-    """What somebody wrote, as a value of the field that it is held against."""
+    """A literal of a condition as a value of the field that it is compared with."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     text: str
     number: Decimal | None = None
     kind: ValueKind | None = None
-    """What the field was when it was written; nothing if that was not known."""
+    """Kind of the field when the literal was parsed; ``None`` if it was unknown."""
     unit: str = ""
 
 
 class AlertConfig(BaseModel):
-    """What somebody wants to be told, when, and how."""
+    """Configuration of an alert."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     name: Annotated[TextField, Field(max_length=MAX_ALERT_NAME_CHARS)] = ""
-    """What people call it; the condition unless said."""
+    """Name for people; by default the condition."""
     condition: Annotated[AlertRule, BeforeValidator(_read_condition)]
-    """When it fires, as in: temperature > 30 and not wind > 50."""
+    """Condition, such as: temperature > 30 and not wind > 50."""
     margin: Annotated[Decimal, BeforeValidator(_read_margin), Field(ge=0, lt=10**15)] = Decimal(0)
-    """How far numbers have to come back before it may fire again."""
+    """How far numbers must come back before the alert can fire again."""
     hold: DurationField = None
-    """For how long it has to be true before it fires: 10m."""
+    """How long the condition must be true before the alert fires: 10m."""
     pause: DurationField = None
-    """The least time between two firings: 1h."""
+    """Minimum time between two firings: 1h."""
     at_first: bool = False
-    """Whether it fires also when it is true from the first."""
+    """Whether the alert fires if the condition is true for the first values."""
     notify: Annotated[AddressesField, Field(max_length=MAX_ADDRESSES)] = Field(default_factory=list)
-    """Whom to tell: addresses of Apprise."""
+    """Recipients: Apprise addresses."""
     on: bool = True
-    """Whether it is watched."""
+    """Whether the alert is active."""
     understood: dict[str, TypedLiteral] = Field(default_factory=dict)
-    """What the values in the condition mean, by the field and what was written."""
+    """Literals of the condition as values, by field and text."""
 
     @property
     def title(self) -> str:
-        """What it is called."""
         return self.name or format_rule(self.condition)[:MAX_ALERT_NAME_CHARS]
 
     @model_validator(mode="after")
@@ -99,33 +101,27 @@ class AlertConfig(BaseModel):
 
 
 def read_alert(values: Mapping[str, Any]) -> AlertConfig:
-    """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    """Validate the configuration of an alert; raise an error with a sentence for each invalid field."""
     try:
         return AlertConfig.model_validate(dict(values))
     except ValidationError as error:
         raise messages.validation_error(error, AlertConfig.model_fields) from error
 
 
-RecentTexts = Callable[[str], Sequence[str]]
-"""The texts that were read of a field lately, by its key."""
-TEXT_SIGNS = (ComparisonSign.CONTAINS, ComparisonSign.LACKS, ComparisonSign.MATCHES)
-
-
 def type_literals(rule: AlertRule, fields: Mapping[str, SourceField], texts: RecentTexts) -> dict[str, TypedLiteral]:
-    """Return what each value of a condition means, or say which field does not exist and what is no value of one."""
-    found = dict[str, TypedLiteral]()
+    """Return the literals of a rule as values; raise an error for unknown fields and invalid values."""
+    literals = dict[str, TypedLiteral]()
     for leaf in leaf_conditions(rule.when):
         if leaf.field is None:
             continue
         if leaf.field not in fields:
             near = messages.did_you_mean(leaf.field, fields)
             raise TarantulaError(f"The source has no field {leaf.field}.{near} It has: {', '.join(fields)}.")
-        found |= _of_leaf(leaf, fields[leaf.field], texts)
-    return found
+        literals |= _of_leaf(leaf, fields[leaf.field], texts)
+    return literals
 
 
 def literal_key(field: str, written: str) -> str:
-    """Return by what a meaning is found."""
     return f"{field} {written}"
 
 
@@ -153,7 +149,7 @@ def _kind(field: SourceField, history: Sequence[str]) -> tuple[ValueKind | None,
 
 
 def _counts(leaf: LeafCondition) -> bool:
-    """Whether it asks something of numbers alone."""
+    """Whether a condition applies to numbers only."""
     if isinstance(leaf, CompareCondition):
         return leaf.sign not in (*TEXT_SIGNS, ComparisonSign.EQUAL, ComparisonSign.OTHER)
     if isinstance(leaf, ChangeCondition):
@@ -171,7 +167,7 @@ def _value(text: str, kind: ValueKind | None, unit: str, history: Sequence[str],
 
 
 def _amount(text: str, kind: ValueKind | None, unit: str, history: Sequence[str], key: str) -> TypedLiteral:
-    """Return an amount by which values differ: ten degrees more are no degrees from the zero of a scale."""
+    """Parse a difference of values: a difference of ten degrees is not a temperature of ten degrees."""
     number = plain_number(text)
     if kind is not None:
         value = _read(text, ValueKind.DURATION if kind == ValueKind.MOMENT else kind, unit, history, key)
@@ -186,7 +182,7 @@ def _amount(text: str, kind: ValueKind | None, unit: str, history: Sequence[str]
 def _read(text: str, kind: ValueKind, unit: str, history: Sequence[str], key: str) -> Value:
     from tarantula.streams.values import parse_value
 
-    # Between two whole numbers there are others, which can be a limit.
+    # A limit on integers can be a decimal.
     wide = ValueKind.DECIMAL if kind == ValueKind.INTEGER else kind
     try:
         return parse_value(text, wide, unit, history)
@@ -201,7 +197,7 @@ def _converted(number: Decimal, from_: str, to: str) -> Decimal:
 
 
 def plain_number(text: str) -> Decimal | None:
-    """Return a number as programs write it, or nothing."""
+    """Return a number in plain notation; ``None`` if the text is none."""
     try:
         number = Decimal(text)
     except InvalidOperation:

@@ -26,9 +26,9 @@ from tarantula.streams.texts import PatternTimeout, fold_text, search_pattern
 
 TruthValue = bool | None
 RowField = tuple[str, str]
-"""A row and a field."""
+"""Row name and field key."""
 TypedLiterals = Mapping[tuple[str, str], SeenValue]
-"""What somebody wrote of a field, as a value of that field."""
+"""Literals as values, by field and text."""
 
 ORDER_OPERATORS = {
     ComparisonSign.LESS: operator.lt,
@@ -41,79 +41,80 @@ ZERO = Decimal(0)
 
 @dataclass(frozen=True, slots=True)
 class EvaluationContext:
-    """What there is to be looked at, at one moment."""
+    """State of an alert at the moment of evaluation."""
 
     memory: WatchMemory
     at: int
-    meanings: TypedLiterals
+    literals: TypedLiterals
     fresh: frozenset[RowField] = frozenset()
-    """What came at this very moment."""
-    unsure: frozenset[RowField] = field(default=frozenset())
-    """First values that are to count as not known."""
+    """Fields with an event at this moment."""
+    uncertain: frozenset[RowField] = field(default=frozenset())
+    """Fields whose first value counts as unknown."""
     margin: Decimal = ZERO
-    """How far a number has to come back before it counts as back."""
+    """Hysteresis: how far a number must come back before a condition counts as false."""
     by_time: bool = False
-    """Whether nothing came, and only time has passed: that nothing changes meanwhile is no news."""
+    """Whether only time has passed since the last evaluation: then the lack of changes proves nothing."""
 
-    def followed(self, row: str, key: str) -> FieldMemory | None:
-        """Return what is known of a field."""
+    def field_memory(self, row: str, key: str) -> FieldMemory | None:
         return self.memory.rows.get(row, {}).get(key)
 
-    def meaning(self, key: str, text: str) -> SeenValue:
-        """Return what was written, as a value of the field; as a text if it is none."""
-        return self.meanings.get((key, text)) or SeenValue(text)
+    def literal(self, key: str, text: str) -> SeenValue:
+        """Return a literal as a value of the field; as plain text if it was not parsed."""
+        return self.literals.get((key, text)) or SeenValue(text)
 
 
-def evaluate_rule(rule: AlertRule, look: EvaluationContext) -> TruthValue:
-    """Say whether a rule is true of one of the rows that are looked at."""
-    return any_true(evaluate_row(rule.when, row, look) for row in look.memory.rows or ("",))
+def evaluate_rule(rule: AlertRule, context: EvaluationContext) -> TruthValue:
+    """Return whether a rule is true for at least one row."""
+    return any_true(evaluate_row(rule.when, row, context) for row in context.memory.rows or ("",))
 
 
-def evaluate_row(condition: AlertCondition, row: str, look: EvaluationContext, backwards: bool = False) -> TruthValue:
-    """Say whether a condition is true of a row; *backwards* within a ``not``, where margins go the other way."""
+def evaluate_row(
+    condition: AlertCondition, row: str, context: EvaluationContext, backwards: bool = False
+) -> TruthValue:
+    """Evaluate a condition for a row; *backwards* inside a ``not``, where the margin applies in the other direction."""
     if isinstance(condition, NotCondition):
-        return negate(evaluate_row(condition.of, row, look, not backwards))
+        return negate(evaluate_row(condition.of, row, context, not backwards))
     if isinstance(condition, AllCondition):
-        return all_true(evaluate_row(part, row, look, backwards) for part in condition.of)
+        return all_true(evaluate_row(part, row, context, backwards) for part in condition.of)
     if isinstance(condition, AnyCondition):
-        return any_true(evaluate_row(part, row, look, backwards) for part in condition.of)
+        return any_true(evaluate_row(part, row, context, backwards) for part in condition.of)
     if isinstance(condition, SilenceCondition):
-        return _silent(condition, row, look)
-    known = look.followed(row, condition.field)
-    if known is None or (row, condition.field) in look.unsure:
+        return _silent(condition, row, context)
+    known = context.field_memory(row, condition.field)
+    if known is None or (row, condition.field) in context.uncertain:
         return None
     if isinstance(condition, CompareCondition):
-        margin = -look.margin if backwards else look.margin
-        return compare_values(known.now, condition.sign, look.meaning(condition.field, condition.value), margin)
-    if look.by_time and backwards and is_momentary(condition):
+        margin = -context.margin if backwards else context.margin
+        return compare_values(known.now, condition.sign, context.literal(condition.field, condition.value), margin)
+    if context.by_time and backwards and is_momentary(condition):
         return None
-    is_fresh = (row, condition.field) in look.fresh
+    is_fresh = (row, condition.field) in context.fresh
     return (
-        _record(condition, known, look, is_fresh)
+        _record(condition, known, context, is_fresh)
         if isinstance(condition, RecordCondition)
-        else _changed(condition, known, look, is_fresh)
+        else _changed(condition, known, context, is_fresh)
     )
 
 
 def negate(one: TruthValue) -> TruthValue:
-    """Say the contrary; of what is not known nothing is."""
+    """Negate a truth value; unknown stays unknown."""
     return None if one is None else not one
 
 
 def all_true(parts: Iterable[TruthValue]) -> TruthValue:
-    """Say whether all are true: one that is false decides, whatever is not known."""
+    """Return whether all parts are true; one false part decides even if others are unknown."""
     found = list(parts)
     return False if False in found else None if None in found else True
 
 
 def any_true(parts: Iterable[TruthValue]) -> TruthValue:
-    """Say whether one is true: one that is decides, whatever is not known."""
+    """Return whether any part is true; one true part decides even if others are unknown."""
     found = list(parts)
     return True if True in found else None if None in found else False
 
 
 def compare_values(seen: SeenValue, sign: ComparisonSign, written: SeenValue, margin: Decimal = ZERO) -> TruthValue:
-    """Hold a value against one that was written."""
+    """Compare a value with a literal; ``None`` if they are not comparable."""
     if sign in (ComparisonSign.CONTAINS, ComparisonSign.LACKS):
         return (fold_text(written.text) in fold_text(seen.text)) == (sign == ComparisonSign.CONTAINS)
     if sign == ComparisonSign.MATCHES:
@@ -137,7 +138,7 @@ def _matches(pattern: str, text: str) -> TruthValue:
 
 
 def change_base(condition: ChangeCondition, known: FieldMemory, at: int) -> SeenValue | None:
-    """Return the value that a change is counted from: the one before, or the one that stood some time ago."""
+    """Return the value that a change is measured from: the previous one, or the one at the start of the window."""
     if condition.within is None:
         return known.before
     begin = at - condition.within * MICROSECONDS_PER_SECOND
@@ -146,7 +147,7 @@ def change_base(condition: ChangeCondition, known: FieldMemory, at: int) -> Seen
 
 
 def record_to_beat(condition: RecordCondition, known: FieldMemory, at: int) -> SeenValue | None:
-    """Return the record that is to be broken."""
+    """Return the record that a value must beat."""
     if condition.within is None:
         return known.high if condition.high else known.low
     begin = at - condition.within * MICROSECONDS_PER_SECOND
@@ -154,16 +155,16 @@ def record_to_beat(condition: RecordCondition, known: FieldMemory, at: int) -> S
     return next((seen for until, seen in trail if until > begin), None)
 
 
-def _changed(condition: ChangeCondition, known: FieldMemory, look: EvaluationContext, is_fresh: bool) -> TruthValue:
+def _changed(condition: ChangeCondition, known: FieldMemory, context: EvaluationContext, is_fresh: bool) -> TruthValue:
     if known.before is None:
         return None
     if condition.within is None and not is_fresh:
         return False
-    base = change_base(condition, known, look.at)
-    return None if base is None else _has_moved(condition, base, known.now, look)
+    base = change_base(condition, known, context.at)
+    return None if base is None else _has_moved(condition, base, known.now, context)
 
 
-def _has_moved(condition: ChangeCondition, base: SeenValue, now: SeenValue, look: EvaluationContext) -> TruthValue:
+def _has_moved(condition: ChangeCondition, base: SeenValue, now: SeenValue, context: EvaluationContext) -> TruthValue:
     if base.number is None or now.number is None:
         is_plain = condition.way == ChangeDirection.EITHER and not condition.amount and not condition.percent
         return base.text != now.text if is_plain else None
@@ -172,28 +173,28 @@ def _has_moved(condition: ChangeCondition, base: SeenValue, now: SeenValue, look
     if condition.percent:
         return moved > 0 and moved * 100 >= Decimal(condition.percent) * abs(base.number)
     if condition.amount:
-        least = look.meaning(condition.field, f"by {condition.amount}").number
+        least = context.literal(condition.field, f"by {condition.amount}").number
         return None if least is None else moved > 0 and moved >= least
     return moved > 0
 
 
-def _record(condition: RecordCondition, known: FieldMemory, look: EvaluationContext, is_fresh: bool) -> TruthValue:
+def _record(condition: RecordCondition, known: FieldMemory, context: EvaluationContext, is_fresh: bool) -> TruthValue:
     if known.before is None or known.now.number is None:
         return None
     if not is_fresh:
         return False
-    best = record_to_beat(condition, known, look.at)
+    best = record_to_beat(condition, known, context.at)
     if best is None or best.number is None:
         return None
     return known.now.number > best.number if condition.high else known.now.number < best.number
 
 
-def _silent(condition: SilenceCondition, row: str, look: EvaluationContext) -> TruthValue:
-    return look.at >= silence_complete_at(condition, row, look.memory)
+def _silent(condition: SilenceCondition, row: str, context: EvaluationContext) -> TruthValue:
+    return context.at >= silence_complete_at(condition, row, context.memory)
 
 
 def silence_complete_at(condition: SilenceCondition, row: str, memory: WatchMemory) -> int:
-    """Return when a silence is as long as is asked for, if nothing comes."""
+    """Return when a silence will be complete if no event arrives, in microseconds since 1970."""
     heard = memory.event_at
     if condition.field is not None:
         known = memory.rows.get(row, {}).get(condition.field)

@@ -10,50 +10,50 @@ from typing import Any, NamedTuple, Self
 from tarantula.streams.alerts.condition import AlertCondition, ChangeCondition, RecordCondition, leaf_conditions
 
 MAX_TRAIL_VALUES = 500
-"""Values of a window that are told apart; of more, neighbours are taken together."""
+"""Maximum number of values of a window; beyond that neighbours are merged."""
+_PLAIN = ("since", "clock", "event_at", "armed", "true_since", "fired_at")
+MICROSECONDS_PER_SECOND = 1_000_000
+ExtremeTest = Callable[[Decimal, Decimal], bool]
 
 
 class SeenValue(NamedTuple):
-    """A value as it was kept."""
+    """A stored value."""
 
     text: str
     number: Decimal | None = None
 
     def as_json(self) -> list[str | None]:
-        """Return it for a column of JSON."""
         return [self.text, None if self.number is None else str(self.number)]
 
     @classmethod
-    def of_json(cls, kept: Any) -> Self | None:
-        """Return what was kept."""
-        if kept is None:
+    def of_json(cls, stored: Any) -> Self | None:
+        if stored is None:
             return None
-        text, number = kept
+        text, number = stored
         return cls(text, None if number is None else Decimal(number))
 
 
 ValueTrail = list[tuple[int, SeenValue]]
-"""Values of the past, each with the moment until which it stood, oldest first."""
+"""Past values with the time until which each was valid, oldest first."""
 
 
 @dataclass(slots=True)
 class FieldMemory:
-    """One field of one row."""
+    """State of one field of one row."""
 
     at: int
     now: SeenValue
     before: SeenValue | None = None
-    """The value before, if any is known."""
+    """Previous value, if known."""
     high: SeenValue | None = None
-    """The highest of all before the present one."""
+    """Highest value before the current one."""
     low: SeenValue | None = None
     past: ValueTrail = field(default_factory=list)
     highs: ValueTrail = field(default_factory=list)
-    """Of the past, those after which nothing was as high."""
+    """Past values that no later one exceeds."""
     lows: ValueTrail = field(default_factory=list)
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a column of JSON."""
         singles = {"now": self.now, "before": self.before, "high": self.high, "low": self.low}
         trails = {"past": self.past, "highs": self.highs, "lows": self.lows}
         return (
@@ -63,66 +63,57 @@ class FieldMemory:
         )
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> Self:
-        """Return what was kept."""
-        now = SeenValue.of_json(kept["now"])
+    def of_json(cls, stored: dict[str, Any]) -> Self:
+        now = SeenValue.of_json(stored["now"])
         assert now is not None, "there is always a present value"
-        before, high, low = (SeenValue.of_json(kept.get(name)) for name in ("before", "high", "low"))
-        past, highs, lows = (_trail(kept, name) for name in ("past", "highs", "lows"))
-        return cls(kept["at"], now, before, high, low, past, highs, lows)
+        before, high, low = (SeenValue.of_json(stored.get(name)) for name in ("before", "high", "low"))
+        past, highs, lows = (_trail(stored, name) for name in ("past", "highs", "lows"))
+        return cls(stored["at"], now, before, high, low, past, highs, lows)
 
 
 @dataclass(slots=True)
 class WatchMemory:
-    """Of one alert, for one row or for all of them together."""
+    """State of an alert, for one row or for all rows together; times in microseconds since 1970."""
 
     since: int
-    """When it began to be watched."""
+    """Time of activation."""
     clock: int = 0
-    """Up to when it was judged."""
+    """Time of the last evaluation."""
     event_at: int | None = None
-    """When something happened last."""
+    """Time of the last event."""
     armed: bool = True
-    """Whether it may fire: it fired and was not false since, otherwise."""
+    """Whether it can fire; false after a firing until the condition was false."""
     true_since: int | None = None
     fired_at: int | None = None
     rows: dict[str, dict[str, FieldMemory]] = field(default_factory=dict)
-    """What is known of each field of each row."""
+    """State by row and field."""
 
     def as_json(self) -> dict[str, Any]:
-        """Return it for a column of JSON."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         rows = {row: {key: one.as_json() for key, one in known.items()} for row, known in self.rows.items()}
         return {name: value for name, value in plain.items() if value is not None} | {"rows": rows}
 
     @classmethod
-    def of_json(cls, kept: dict[str, Any]) -> Self:
-        """Return what was kept."""
-        plain = {name: kept[name] for name in _PLAIN if name in kept}
+    def of_json(cls, stored: dict[str, Any]) -> Self:
+        plain = {name: stored[name] for name in _PLAIN if name in stored}
         rows = {
-            row: {key: FieldMemory.of_json(one) for key, one in known.items()} for row, known in kept["rows"].items()
+            row: {key: FieldMemory.of_json(one) for key, one in known.items()} for row, known in stored["rows"].items()
         }
         return cls(**plain, rows=rows)
 
 
-_PLAIN = ("since", "clock", "event_at", "armed", "true_since", "fired_at")
-
-
-def _trail(kept: dict[str, Any], name: str) -> ValueTrail:
+def _trail(stored: dict[str, Any], name: str) -> ValueTrail:
     trail = []
-    for until, *value in kept.get(name, ()):
+    for until, *value in stored.get(name, ()):
         seen = SeenValue.of_json(value)
         assert seen is not None
         trail.append((until, seen))
     return trail
 
 
-MICROSECONDS_PER_SECOND = 1_000_000
-
-
 @dataclass(slots=True)
 class HistoryNeed:
-    """What of the past of a field a condition looks at: windows in microseconds, the longest of several."""
+    """Windows of the past that a condition needs for a field, in microseconds."""
 
     past: int = 0
     highs: int = 0
@@ -132,18 +123,18 @@ class HistoryNeed:
 
 
 def history_needs(condition: AlertCondition) -> dict[str, HistoryNeed]:
-    """Return what has to be remembered, by field."""
-    found = dict[str, HistoryNeed]()
+    """Return the windows that a condition needs, by field."""
+    needs = dict[str, HistoryNeed]()
     for leaf in leaf_conditions(condition):
         if leaf.field is None:
             continue
-        need = found.setdefault(leaf.field, HistoryNeed())
+        need = needs.setdefault(leaf.field, HistoryNeed())
         window = getattr(leaf, "within", None) or 0
         if isinstance(leaf, ChangeCondition):
             need.past = max(need.past, window * MICROSECONDS_PER_SECOND)
         elif isinstance(leaf, RecordCondition):
             _need_record(need, leaf.high, window * MICROSECONDS_PER_SECOND)
-    return found
+    return needs
 
 
 def _need_record(need: HistoryNeed, high: bool, window: int) -> None:
@@ -158,48 +149,45 @@ def _need_record(need: HistoryNeed, high: bool, window: int) -> None:
 
 
 def advance_field(known: FieldMemory | None, at: int, seen: SeenValue, need: HistoryNeed) -> FieldMemory:
-    """Return what is known of a field when it has a new value."""
+    """Return the state of a field after a new value."""
     if known is None:
         return FieldMemory(at, seen)
-    left = known.now
-    known.at, known.now, known.before = at, seen, left
+    previous = known.now
+    known.at, known.now, known.before = at, seen, previous
     if need.high:
-        known.high = _further(known.high, left, lambda one, other: one > other)
+        known.high = _further(known.high, previous, lambda one, other: one > other)
     if need.low:
-        known.low = _further(known.low, left, lambda one, other: one < other)
+        known.low = _further(known.low, previous, lambda one, other: one < other)
     if need.past:
-        known.past = _shortened(_recent([*known.past, (at, left)], at - need.past))
+        known.past = _shortened(_recent([*known.past, (at, previous)], at - need.past))
     if need.highs:
-        known.highs = _steps(known.highs, at, left, need.highs, lambda one, other: one > other)
+        known.highs = _steps(known.highs, at, previous, need.highs, lambda one, other: one > other)
     if need.lows:
-        known.lows = _steps(known.lows, at, left, need.lows, lambda one, other: one < other)
+        known.lows = _steps(known.lows, at, previous, need.lows, lambda one, other: one < other)
     return known
 
 
-ExtremeTest = Callable[[Decimal, Decimal], bool]
-
-
-def _further(best: SeenValue | None, left: SeenValue, beats: ExtremeTest) -> SeenValue | None:
-    if left.number is None:
+def _further(best: SeenValue | None, previous: SeenValue, beats: ExtremeTest) -> SeenValue | None:
+    if previous.number is None:
         return best
-    return left if best is None or best.number is None or beats(left.number, best.number) else best
+    return previous if best is None or best.number is None or beats(previous.number, best.number) else best
 
 
 def _recent(trail: ValueTrail, begin: int) -> ValueTrail:
-    """Leave out what had ended when the window began."""
+    """Drop values that ended before the window."""
     return [(until, seen) for until, seen in trail if until > begin]
 
 
-def _steps(trail: ValueTrail, at: int, left: SeenValue, window: int, beats: ExtremeTest) -> ValueTrail:
-    """Keep of the past what nothing later outdoes: the first of what is left is the record of any window."""
-    if left.number is None:
+def _steps(trail: ValueTrail, at: int, previous: SeenValue, window: int, beats: ExtremeTest) -> ValueTrail:
+    """Keep past values that no later one exceeds: the first within any window is its record."""
+    if previous.number is None:
         return trail
-    kept = [(until, seen) for until, seen in trail if seen.number is not None and beats(seen.number, left.number)]
-    recent = _recent([*kept, (at, left)], at - window)
+    kept = [(until, seen) for until, seen in trail if seen.number is not None and beats(seen.number, previous.number)]
+    recent = _recent([*kept, (at, previous)], at - window)
     if len(recent) > MAX_TRAIL_VALUES:
-        # The older of two neighbours counts as long as both: a record is missed rather than made up.
+        # Merging extends the older of two neighbours: a record can be missed, but is never reported wrongly.
         recent = [(recent[index + 1][0], seen) for index, (_, seen) in enumerate(recent[:-1]) if index % 2 == 0]
-        recent.append((at, left))
+        recent.append((at, previous))
     return recent
 
 

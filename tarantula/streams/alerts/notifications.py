@@ -27,11 +27,10 @@ from tarantula.streams.alerts.registry import alert_config
 from tarantula.streams.alerts.replay import moment_of
 
 FIRINGS_PER_MESSAGE = 50
-"""Firings of one message."""
 
 
 class FiringNotification(NamedTuple):
-    """What is told, to whom, and of which firings."""
+    """A message, its recipients, and the ids of its firings."""
 
     message: NotificationMessage
     addresses: list[str]
@@ -39,17 +38,17 @@ class FiringNotification(NamedTuple):
 
 
 def send_notifications(installation: Config, database: Database, now: datetime | None = None) -> int:
-    """Send what is to be told by now, and return how many messages there were. It may take a while: use a thread."""
+    """Send due notifications; return the number of messages. Blocks on the network: run it in a thread."""
     now, count, until = now or datetime.now(UTC), 0, monotonic() + SEND_BUDGET_SECONDS
-    while monotonic() < until and (told := _take(database, now)) is not None:
-        deaf = [address for address in told.addresses if not send_message(told.message, address)]
-        _note(database, told, deaf, now)
-        count += bool(told.addresses)
+    while monotonic() < until and (notice := _claim(database, now)) is not None:
+        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
+        _record(database, notice, failed, now)
+        count += bool(notice.addresses)
     return count
 
 
-def _take(database: Database, now: datetime) -> FiringNotification | None:
-    """Take what waits of one alert; of many who look, one has it, and has it only for a while."""
+def _claim(database: Database, now: datetime) -> FiringNotification | None:
+    """Claim the due firings of one alert for a limited time, so that only one process sends them."""
     first = select(Firing).where(Firing.tell_at <= _microseconds(now)).order_by(Firing.tell_at, Firing.id).limit(1)
     with database.reading() as session:
         if session.scalar(first) is None:
@@ -64,14 +63,14 @@ def _take(database: Database, now: datetime) -> FiringNotification | None:
             .order_by(Firing.id)
             .limit(FIRINGS_PER_MESSAGE)
         )
-        # Only those that wait for the same addresses are told together.
+        # Firings share a message only if they wait for the same recipients.
         firings = [one for one in session.scalars(same.with_for_update(skip_locked=True)) if one.news == chosen.news]
         for one in firings:
             one.tell_at = _microseconds(now + CLAIM_TIMEOUT)
-        return _told(session, firings)
+        return _notification(session, firings)
 
 
-def _told(session: Session, firings: Sequence[Firing]) -> FiringNotification:
+def _notification(session: Session, firings: Sequence[Firing]) -> FiringNotification:
     alert, source = session.execute(select(Alert, Source).join(Source).where(Alert.id == firings[0].alert_id)).one()
     watched = session.scalar(select(Alert.id).join(Source).where(Alert.id == alert.id, is_watched()))
     addresses = pending_addresses(firings[0].news or {}, alert_config(alert).notify) if watched else []
@@ -82,13 +81,13 @@ def _told(session: Session, firings: Sequence[Firing]) -> FiringNotification:
     )
 
 
-def _note(database: Database, told: FiringNotification, deaf: Sequence[str], now: datetime) -> None:
-    """Write down who was told; those who were not are told later, unless it was the last time."""
+def _record(database: Database, notice: FiringNotification, failed: Sequence[str], now: datetime) -> None:
+    """Record who was notified; failed recipients are retried later, up to a maximum."""
     with database.session() as session:
-        for firing in session.scalars(select(Firing).where(Firing.id.in_(told.firings)).with_for_update()):
-            left = postpone_notice(firing.news or {}, told.addresses, deaf, now)
-            firing.news = left if left or not deaf else {"given_up": service_names(deaf)}
-            firing.tell_at = None if left is None else _microseconds(datetime.fromisoformat(left["after"]))
+        for firing in session.scalars(select(Firing).where(Firing.id.in_(notice.firings)).with_for_update()):
+            pending = postpone_notice(firing.news or {}, notice.addresses, failed, now)
+            firing.news = pending if pending or not failed else {"given_up": service_names(failed)}
+            firing.tell_at = None if pending is None else _microseconds(datetime.fromisoformat(pending["after"]))
 
 
 def _moment(at: int) -> str:

@@ -41,40 +41,40 @@ NEGATED_SIGNS = {
 }
 
 
-def firing_reasons(rule: AlertRule, look: EvaluationContext, units: Mapping[str, str]) -> list[str]:
-    """Return why a rule that is true is true."""
-    rows = [row for row in look.memory.rows or ("",) if evaluate_row(rule.when, row, look)]
-    said = [sentence for row in rows for sentence in _sentences(rule.when, row, look, units, True)]
-    return list(dict.fromkeys(said))
+def firing_reasons(rule: AlertRule, context: EvaluationContext, units: Mapping[str, str]) -> list[str]:
+    """Return the sentences that explain why a rule is true."""
+    rows = [row for row in context.memory.rows or ("",) if evaluate_row(rule.when, row, context)]
+    sentences = [sentence for row in rows for sentence in _sentences(rule.when, row, context, units, True)]
+    return list(dict.fromkeys(sentences))
 
 
 def _sentences(
-    condition: AlertCondition, row: str, look: EvaluationContext, units: Mapping[str, str], wanted: bool
+    condition: AlertCondition, row: str, context: EvaluationContext, units: Mapping[str, str], wanted: bool
 ) -> Iterator[str]:
-    """Yield a sentence for each part that made a condition what it is."""
+    """Yield a sentence for each part that made a condition true (or false, if not *wanted*)."""
     if isinstance(condition, NotCondition):
-        yield from _sentences(condition.of, row, look, units, not wanted)
+        yield from _sentences(condition.of, row, context, units, not wanted)
     elif isinstance(condition, AllCondition | AnyCondition):
         for part in condition.of:
-            if evaluate_row(part, row, look, not wanted) is wanted:
-                yield from _sentences(part, row, look, units, wanted)
+            if evaluate_row(part, row, context, not wanted) is wanted:
+                yield from _sentences(part, row, context, units, wanted)
     else:
-        yield _leaf(condition, row, look, units.get(condition.field or "", ""), wanted)
+        yield _leaf(condition, row, context, units.get(condition.field or "", ""), wanted)
 
 
-def _leaf(leaf: LeafCondition, row: str, look: EvaluationContext, unit: str, wanted: bool) -> str:
+def _leaf(leaf: LeafCondition, row: str, context: EvaluationContext, unit: str, wanted: bool) -> str:
     if isinstance(leaf, SilenceCondition):
         return _silent(leaf, row, wanted)
-    known = look.followed(row, leaf.field)
+    known = context.field_memory(row, leaf.field)
     name = f"{leaf.field} ({row})" if row else leaf.field
     if known is None:
         return f"Nothing is known of {name}."
     if isinstance(leaf, CompareCondition):
-        is_new = (row, leaf.field) in look.fresh
-        return _compared(leaf, name, known, look, unit, wanted, is_new)
+        is_new = (row, leaf.field) in context.fresh
+        return _compared(leaf, name, known, context, unit, wanted, is_new)
     if isinstance(leaf, RecordCondition):
-        return _record(leaf, name, known, record_to_beat(leaf, known, look.at), unit, wanted)
-    return _changed(leaf, name, change_base(leaf, known, look.at), known.now, unit, wanted)
+        return _record(leaf, name, known, record_to_beat(leaf, known, context.at), unit, wanted)
+    return _changed(leaf, name, change_base(leaf, known, context.at), known.now, unit, wanted)
 
 
 def _silent(leaf: SilenceCondition, row: str, wanted: bool) -> str:
@@ -89,12 +89,12 @@ def _compared(
     leaf: CompareCondition,
     name: str,
     known: FieldMemory,
-    look: EvaluationContext,
+    context: EvaluationContext,
     unit: str,
     wanted: bool,
     is_new: bool,
 ) -> str:
-    limit, now = look.meaning(leaf.field, leaf.value), shown_value(known.now, unit)
+    limit, now = context.literal(leaf.field, leaf.value), shown_value(known.now, unit)
     if not wanted and leaf.sign == ComparisonSign.MATCHES:
         return f"{name} does not match {leaf.value}: it is {now}."
     sign = leaf.sign if wanted else NEGATED_SIGNS[leaf.sign]
@@ -170,7 +170,7 @@ def _record(
 
 
 def shown_value(seen: SeenValue | None, unit: str) -> str:
-    """Return a value with its unit; of a long text, the beginning."""
+    """Return a value with its unit; long texts are truncated."""
     if seen is None:
         return "–"
     if seen.number is not None:

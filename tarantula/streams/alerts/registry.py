@@ -18,23 +18,21 @@ from tarantula.streams.alerts.replay import start_watching
 from tarantula.streams.sources import registry
 
 MAX_ALERTS_PER_PERSON = 500
-"""Of one person."""
 RECENT_TEXTS_COUNT = 20
-"""Texts of a field by which it is told how its numbers are written."""
+"""Recent texts of a field from which its number format is derived."""
 
 
 def alert_config(alert: Alert) -> AlertConfig:
-    """Return a stored alert's configuration."""
     return AlertConfig.model_validate({**alert.configuration, "name": alert.name, "on": alert.is_on})
 
 
 def owned_by(person: str | None) -> ColumnElement[bool]:
-    """Return the condition on alerts that somebody sees: their own, on sources that they see; a terminal sees all."""
+    """Return the SQL condition for the alerts of a person on sources that they may see; all if *person* is ``None``."""
     return true() if person is None else (Alert.owner == person) & registry.visible_to(person)
 
 
 def get_alert(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
-    """Return an alert by its number, or say that there is none; *to_change* it, nobody judges it meanwhile."""
+    """Return an alert by its number; with *to_change*, lock it against concurrent judgement."""
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
     alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
     if alert is None:
@@ -45,7 +43,7 @@ def get_alert(session: Session, number: int, person: str | None = None, *, to_ch
 def list_alerts(
     session: Session, person: str | None = None, source: str | None = None
 ) -> Sequence[tuple[Alert, Source]]:
-    """Return somebody's alerts with their sources, perhaps of one source only."""
+    """Return the alerts of a person with their sources, optionally of one source."""
     chosen = select(Alert, Source).join(Source).where(owned_by(person)).order_by(Source.name, Alert.id)
     if source is not None:
         chosen = chosen.where(Source.id == registry.get(session, source, person).id)
@@ -53,14 +51,14 @@ def list_alerts(
 
 
 def with_typed_literals(session: Session, source: Source, config: AlertConfig) -> AlertConfig:
-    """Return an alert whose values are understood as those of its source's fields, or say what is not."""
+    """Return the configuration with its literals parsed as values of the source's fields."""
     fields = {field.key: field for field in registry.config_of(source).fields}
     try:
-        meant = type_literals(config.condition, fields, lambda key: _texts(session, source.id, key))
+        literals = type_literals(config.condition, fields, lambda key: _texts(session, source.id, key))
     except TarantulaError as error:
         error.fields.setdefault("condition", str(error))
         raise
-    return config.model_copy(update={"understood": meant})
+    return config.model_copy(update={"understood": literals})
 
 
 def add_alert(
@@ -71,7 +69,7 @@ def add_alert(
     person: str | None = None,
     now: int | None = None,
 ) -> Alert:
-    """Store a new alert on a source that its owner may see, and begin to watch."""
+    """Store a new alert on a source that its owner may see, and start watching."""
     source = registry.get(session, source_name, person)
     number = session.scalar(select(func.count()).select_from(Alert).where(Alert.owner == owner)) or 0
     if number >= MAX_ALERTS_PER_PERSON:
@@ -87,7 +85,7 @@ def add_alert(
 def edit_alert(
     session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
 ) -> Alert:
-    """Change some of an alert; if it looks for something else, or is on again, it begins anew."""
+    """Change some fields of an alert; if the condition changes or the alert is switched on, its state starts over."""
     alert = get_alert(session, number, person, to_change=True)
     source = session.get_one(Source, alert.source_id)
     before = alert_config(alert)
@@ -95,14 +93,14 @@ def edit_alert(
     after = with_typed_literals(session, source, after)
     _write(alert, after)
     session.flush()
-    kept = {"name", "notify"}
-    if before.model_dump(exclude=kept) != after.model_dump(exclude=kept):
+    harmless = {"name", "notify"}
+    if before.model_dump(exclude=harmless) != after.model_dump(exclude=harmless):
         _watch(session, alert, source, now)
     return alert
 
 
 def remove_alert(session: Session, number: int, person: str | None = None) -> None:
-    """Forget an alert, with what it fired."""
+    """Delete an alert with its firings."""
     session.delete(get_alert(session, number, person, to_change=True))
     session.flush()
 
@@ -120,7 +118,7 @@ def _watch(session: Session, alert: Alert, source: Source, now: int | None) -> N
 
 
 def _texts(session: Session, source_id: int, key: str) -> list[str]:
-    """Return the last texts that were read of a field, in whatever row, the oldest first."""
+    """Return the most recent texts of a field over all rows, oldest first."""
     series = select(Series.id).where(Series.source_id == source_id, Series.field == key)
     latest = (
         select(Event.read, Event.value)
@@ -132,21 +130,19 @@ def _texts(session: Session, source_id: int, key: str) -> list[str]:
 
 
 class FiringRecord(NamedTuple):
-    """A firing with what it is of."""
-
     firing: Firing
     alert: Alert
     source: Source
 
 
 def delivery_problem(firing: Firing) -> str:
-    """Say who could not be told so far, or was given up; nothing if nobody refused."""
+    """Return which recipients could not be notified; empty if all were."""
     news = firing.news or {}
     complaint = ""
     if given_up := news.get("given_up"):
         complaint = f"{', '.join(given_up)} did not take it, and was given up after {MAX_TRIES} tries."
-    elif deaf := news.get("deaf"):
-        complaint = f"{', '.join(deaf)} did not take it ({news['tries']} of {MAX_TRIES} tries so far)."
+    elif failed := news.get("deaf"):
+        complaint = f"{', '.join(failed)} did not take it ({news['tries']} of {MAX_TRIES} tries so far)."
     return complaint
 
 
@@ -159,7 +155,7 @@ def list_firings(
     before: int | None = None,
     limit: int = 100,
 ) -> Sequence[FiringRecord]:
-    """Return somebody's firings, the latest first; *unseen* ones only, or only those that were dismissed."""
+    """Return firings of a person, newest first; filter by *unseen* (not dismissed) if given."""
     chosen = select(Firing, Alert, Source).join(Alert, Alert.id == Firing.alert_id).join(Source).where(owned_by(person))
     if alert is not None:
         chosen = chosen.where(Firing.alert_id == alert)
@@ -171,13 +167,13 @@ def list_firings(
 
 
 def undismissed_count(session: Session, person: str) -> int:
-    """Return how many firings somebody has not dismissed."""
+    """Return the number of firings that a person has not dismissed."""
     counted = select(func.count()).select_from(Firing).join(Alert).join(Source)
     return session.scalar(counted.where(owned_by(person), Firing.dismissed_at.is_(None))) or 0
 
 
 def dismiss_firings(session: Session, numbers: Iterable[int] | None, now: datetime, person: str | None = None) -> int:
-    """Dismiss some of somebody's firings, or all of them; return how many."""
+    """Dismiss some or all firings of a person; return their number."""
     own = select(Firing.id).join(Alert).join(Source).where(owned_by(person), Firing.dismissed_at.is_(None))
     if numbers is not None:
         own = own.where(Firing.id.in_(list(numbers)))

@@ -27,17 +27,25 @@ from tarantula.streams.sources.retention import Grain
 
 PAST_EVENTS_PER_QUERY = 1000
 RECORD_GRAINS = (Grain.DAY, Grain.MONTH, Grain.YEAR)
+MAX_REPLAYED_STEPS = 200_000
+"""Maximum number of steps of a dry run."""
+MAX_LISTED_FIRINGS = 500
+MAX_WARMUP_STEPS = 20_000
+"""Maximum number of steps from which the state of a new alert is built."""
+VALUES_BEFORE_WINDOW = 2
+"""Values per series to load before a window: the current one at its start, and the previous one."""
+ReplayFirings = list[tuple[str, WatchFiring]]
 
 
 class SeriesExtremes(NamedTuple):
-    """The highest and the lowest of a series."""
+    """Highest and lowest value of a series."""
 
     high: SeenValue | None
     low: SeenValue | None
 
 
 def watched_series(session: Session, source_id: int, terms: AlertTerms) -> dict[int, RowField]:
-    """Return the series that an alert looks at; of every field, where it waits for silence."""
+    """Return the series that an alert depends on; all fields if it waits for silence of the source."""
     chosen = select(Series.id, Series.row, Series.field).where(Series.source_id == source_id)
     if not any(leaf.field is None for leaf in leaf_conditions(terms.rule.when)):
         chosen = chosen.where(Series.field.in_(condition_fields(terms.rule.when)))
@@ -47,19 +55,19 @@ def watched_series(session: Session, source_id: int, terms: AlertTerms) -> dict[
 
 
 def longest_window(terms: AlertTerms) -> int:
-    """Return how far back a condition looks, in microseconds."""
+    """Return the longest window of a condition, in microseconds."""
     return max((max(need.past, need.highs, need.lows) for need in history_needs(terms.rule.when).values()), default=0)
 
 
 def past_steps(session: Session, known: Mapping[int, RowField], begin: int, end: int) -> Iterator[AlertStep]:
-    """Yield what came from *begin* on and before *end*."""
+    """Yield the events of a period, *begin* <= time < *end*, grouped by time."""
     streams = [_events(session, identity, place, begin, end) for identity, place in known.items()]
-    for at, some in groupby(heapq.merge(*streams, key=lambda event: event[0]), key=lambda event: event[0]):
-        yield at, {place: value for _, place, value in some}
+    for at, events in groupby(heapq.merge(*streams, key=lambda event: event[0]), key=lambda event: event[0]):
+        yield at, {place: value for _, place, value in events}
 
 
 def values_before(session: Session, known: Mapping[int, RowField], at: int, number: int = 1) -> list[AlertStep]:
-    """Return the last values of each series before a moment, the oldest first."""
+    """Return the last values of each series before a time, oldest first."""
     found = dict[int, dict[RowField, SeenValue]]()
     for identity, place in known.items():
         chosen = select(Event.at, Event.value, Event.number).where(Event.series_id == identity, Event.at < at)
@@ -69,7 +77,7 @@ def values_before(session: Session, known: Mapping[int, RowField], at: int, numb
 
 
 def series_extremes(session: Session, identity: int, before: int) -> SeriesExtremes:
-    """Return the records of a series: by what was summed up, and by what is still there in single events."""
+    """Return the extremes of a series, from its levels and its events."""
     values = list[SeenValue]()
     chosen = select(Event.value, Event.number).where(Event.series_id == identity, Event.at < before)
     for order in (func.max, func.min):
@@ -90,7 +98,7 @@ def series_extremes(session: Session, identity: int, before: int) -> SeriesExtre
 def load_records(
     session: Session, known: Mapping[int, RowField], terms: AlertTerms, rows: dict[str, dict[str, FieldMemory]]
 ) -> None:
-    """Let an alert know the records that were set before it began to watch."""
+    """Set the records in the state from the history before it."""
     wanted = history_needs(terms.rule.when)
     for identity, (row, key) in known.items():
         need, followed = wanted.get(key), rows.get(row, {}).get(key)
@@ -101,7 +109,7 @@ def load_records(
 
 
 def events_forgotten_before(session: Session, known: Iterable[int]) -> int | None:
-    """Return before which moment single events of some series were forgotten on purpose."""
+    """Return the time before which events of some series were deleted by retention."""
     chosen = select(func.max(Forgotten.before)).where(
         Forgotten.series_id.in_(list(known)), Forgotten.grain == int(Grain.EVENT)
     )
@@ -132,41 +140,27 @@ def _number(text: str | None) -> Decimal | None:
         return None
 
 
-MAX_REPLAYED_STEPS = 200_000
-"""Moments of one dry run."""
-MAX_LISTED_FIRINGS = 500
-"""Firings that it lists."""
-MAX_WARMUP_STEPS = 20_000
-"""Moments that a new alert goes through, to know what it would know."""
-VALUES_BEFORE_WINDOW = 2
-"""Values of each series before a window: the one that stood when it began, and the one before."""
-
-ReplayFirings = list[tuple[str, WatchFiring]]
-
-
 class WouldFire(BaseModel):
-    """When an alert would have fired, and why."""
-
     at: datetime
     row: str
     why: str
 
 
 class DryRun(BaseModel):
-    """What an alert would have done in some stretch of the past."""
+    """Result of a dry run."""
 
     fired: list[WouldFire]
-    """The first ones first, and not more of them than can be read."""
+    """First firings, at most `MAX_LISTED_FIRINGS`."""
     count: int
-    """How often it would have fired."""
+    """Total number of firings."""
     moments: int
-    """At how many moments something happened."""
+    """Number of moments with events."""
     notes: list[str]
-    """What has to be known beside it: what was forgotten, what was left out."""
+    """Restrictions of the result: deleted events, limits."""
 
 
 class AlertReplay:
-    """The watches of one alert: one for each row, or one for all."""
+    """Watches of one alert: one for each row, or one for all."""
 
     def __init__(self, terms: AlertTerms, since: int) -> None:
         self._terms = terms
@@ -174,45 +168,48 @@ class AlertReplay:
         self.watches: dict[str, AlertWatch] = {}
         group = single_group(terms)
         if group is not None:
-            self._watch(group)
+            self._watch_of(group)
 
-    def go(self, steps: Iterable[AlertStep]) -> Iterator[ReplayFirings]:
-        """Go through what happened, moment by moment."""
+    def run(self, steps: Iterable[AlertStep]) -> Iterator[ReplayFirings]:
+        """Judge steps in order; yield the firings of each."""
         for at, values in steps:
             fired = ReplayFirings()
-            for group, some in values_by_group(self._terms, values).items():
+            for group, group_values in values_by_group(self._terms, values).items():
                 is_new = group not in self.watches
-                watch = self._watch(group)
-                begun = watch.begin(at) if is_new else []
-                fired += [(group, one) for one in (*begun, *watch.take(at, some, watch.memory.event_at is None))]
+                watch = self._watch_of(group)
+                begun = watch.start(at) if is_new else []
+                fired += [
+                    (group, one)
+                    for one in (*begun, *watch.judge_values(at, group_values, watch.memory.event_at is None))
+                ]
             yield fired
 
     def pass_time(self, to: int) -> ReplayFirings:
-        """Let time pass."""
+        """Judge the passing of time up to *to*; return the firings."""
         due = [(group, watch) for group, watch in self.watches.items() if watch.due is not None]
         return [(group, one) for group, watch in due for one in watch.pass_time(to)]
 
-    def _watch(self, group: str) -> AlertWatch:
+    def _watch_of(self, group: str) -> AlertWatch:
         if group not in self.watches:
             self.watches[group] = AlertWatch(self._terms, WatchMemory(since=self._since))
         return self.watches[group]
 
 
 def start_watching(session: Session, alert: Alert, source: Source, now: int, *, quietly: bool = False) -> list[Firing]:
-    """Let an alert know the past, as if it had been there; it fires at once only where that is asked for."""
+    """Build the state of an alert from past events; return its firings, which need `at_first` and not *quietly*."""
     session.execute(delete(AlertMemory).where(AlertMemory.alert_id == alert.id))
     terms = terms_of(alert.configuration, source.configuration)
     known = watched_series(session, source.id, terms)
     replay = AlertReplay(terms, since=now)
     begin = now - longest_window(terms)
     before = values_before(session, known, begin, VALUES_BEFORE_WINDOW)
-    for _quietly in replay.go(chain(before, islice(past_steps(session, known, begin, now + 1), MAX_WARMUP_STEPS))):
+    for _firings in replay.run(chain(before, islice(past_steps(session, known, begin, now + 1), MAX_WARMUP_STEPS))):
         pass
-    firings, is_told = list[Firing](), bool(alert.configuration.get("notify"))
+    firings, has_recipients = list[Firing](), bool(alert.configuration.get("notify"))
     for group, watch in replay.watches.items():
         load_records(session, known, terms, watch.memory.rows)
-        fired = watch.begin(now)
-        firings += [] if quietly else firing_rows(alert.id, is_told, group, fired, now)
+        fired = watch.start(now)
+        firings += [] if quietly else firing_rows(alert.id, has_recipients, group, fired, now)
     judgement.save_memories(
         session,
         [judgement.MemoryUpdate(alert.id, group, watch) for group, watch in replay.watches.items()],
@@ -221,30 +218,30 @@ def start_watching(session: Session, alert: Alert, source: Source, now: int, *, 
 
 
 def dry_run(session: Session, alert: Alert, begin: int, end: int) -> DryRun:
-    """Say when a stored alert would have fired, from *begin* on and before *end*."""
+    """Return when a stored alert would have fired in a period, *begin* <= time < *end*."""
     source = session.get_one(Source, alert.source_id)
     return replay_window(session, source, terms_of(alert.configuration, source.configuration), begin, end)
 
 
 def dry_run_config(session: Session, source: Source, config: AlertConfig, begin: int, end: int) -> DryRun:
-    """Say when an alert that need not be stored would have fired."""
+    """Return when an alert that is not stored would have fired."""
     return replay_window(session, source, make_terms(config, source.configuration), begin, end)
 
 
 def replay_window(session: Session, source: Source, terms: AlertTerms, begin: int, end: int) -> DryRun:
-    """Go through the events that are still there, by the same judgement as when they came."""
+    """Judge the stored events of a period as they would have been judged when they arrived."""
     known = watched_series(session, source.id, terms)
     replay = AlertReplay(terms, since=begin)
     since = begin - longest_window(terms)
     before = values_before(session, known, since, VALUES_BEFORE_WINDOW)
-    for _quietly in replay.go(chain(before, islice(past_steps(session, known, since, begin), MAX_WARMUP_STEPS))):
+    for _firings in replay.run(chain(before, islice(past_steps(session, known, since, begin), MAX_WARMUP_STEPS))):
         pass
     for watch in replay.watches.values():
         load_records(session, known, terms, watch.memory.rows)
         watch.pass_time(begin)
     fired, moments = ReplayFirings(), 0
-    for some in replay.go(islice(past_steps(session, known, begin, end), MAX_REPLAYED_STEPS)):
-        fired += some
+    for firings in replay.run(islice(past_steps(session, known, begin, end), MAX_REPLAYED_STEPS)):
+        fired += firings
         moments += 1
     if moments < MAX_REPLAYED_STEPS:
         fired += replay.pass_time(end)
@@ -254,7 +251,7 @@ def replay_window(session: Session, source: Source, terms: AlertTerms, begin: in
 
 
 def moment_of(at: int) -> datetime:
-    """Return a stored time as a moment."""
+    """Return a stored time as a datetime in UTC."""
     return datetime.fromtimestamp(at / 1_000_000, UTC)
 
 

@@ -38,45 +38,43 @@ from tarantula.streams.values.value import ValueParseError
 
 
 class WatchFiring(NamedTuple):
-    """That it fired."""
-
     at: int
     why: str
-    """A sentence for each part of the condition that made it true, one a line."""
+    """Reasons, one sentence a line."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlertTerms:
-    """What is watched, and on which terms."""
+    """Rule of an alert with all parameters of its evaluation."""
 
     rule: AlertRule
-    meanings: TypedLiterals = field(default_factory=dict)
+    literals: TypedLiterals = field(default_factory=dict)
     units: Mapping[str, str] = field(default_factory=dict)
-    """In which the values of a field are."""
+    """Unit of each field."""
     margin: Decimal = ZERO
     hold: int = 0
-    """Microseconds for which it has to be true before it fires."""
+    """Time for which the condition must be true before it fires, microseconds."""
     pause: int = 0
-    """Microseconds between two firings, at least."""
+    """Minimum time between two firings, microseconds."""
     at_first: bool = False
-    """Whether it fires also for first values."""
+    """Whether it fires for first values too."""
     each_event: bool = False
-    """Whether each event is judged by itself, as the entries of a feed: one does not end what another began."""
+    """Whether each event is judged separately, like entries of a feed: one does not end the condition of another."""
 
 
 class AlertWatch:
-    """Judges what comes, for one row or for all of them together."""
+    """Judges values and time, for one row or for all rows together."""
 
     def __init__(self, terms: AlertTerms, memory: WatchMemory) -> None:
         self.memory = memory
         self._terms = terms
         self._needs = history_needs(terms.rule.when)
-        self._fields = frozenset(condition_fields(terms.rule.when))
+        self._used_fields = frozenset(condition_fields(terms.rule.when))
         self._silences = [leaf for leaf in leaf_conditions(terms.rule.when) if isinstance(leaf, SilenceCondition)]
 
     @property
     def due(self) -> int | None:
-        """When time alone may make it fire, or end a silence that is counted; nothing if it never does."""
+        """Return when time alone may change the result (a silence or a hold ends); ``None`` if it cannot."""
         memory, ends = self.memory, list[int]()
         for leaf in self._silences:
             rows = memory.rows if leaf.field is not None and memory.rows else ("",)
@@ -87,48 +85,48 @@ class AlertWatch:
         return min((end for end in ends if end > memory.clock), default=None)
 
     def pass_time(self, to: int) -> list[WatchFiring]:
-        """Judge what time alone brings, up to a moment."""
+        """Judge the passing of time up to *to*; return the firings."""
         fired = list[WatchFiring]()
         while (due := self.due) is not None and due <= to:
             self.memory.clock = due
-            fired += self._judge(replace(self._look(due), by_time=True), frozenset())
+            fired += self._judge(replace(self._context(due), by_time=True), frozenset())
         self.memory.clock = max(self.memory.clock, to)
         return fired
 
-    def begin(self, now: int) -> list[WatchFiring]:
-        """Begin to watch with what is known: it fires at once only where that is asked for."""
+    def start(self, now: int) -> list[WatchFiring]:
+        """Start watching with the current state; fires at once only with `at_first`."""
         self.pass_time(now)
         self.memory.fired_at = None
         if self._terms.at_first:
             self.memory.armed, self.memory.true_since = True, None
-        fired = self._judge(replace(self._look(now), by_time=True), frozenset())
+        fired = self._judge(replace(self._context(now), by_time=True), frozenset())
         if not self._terms.at_first:
             self.memory.fired_at = None
             return []
         return fired
 
-    def take(self, at: int, values: Mapping[RowField, SeenValue], is_first: bool = False) -> list[WatchFiring]:
-        """Judge what came at a moment; *is_first* if nothing was known before, however many values came at once."""
+    def judge_values(self, at: int, values: Mapping[RowField, SeenValue], is_first: bool = False) -> list[WatchFiring]:
+        """Judge the values of one moment; *is_first* if no value was known before."""
         values = {place: seen for place, seen in values.items() if not self._is_past(place, at)}
         if not values:
             return []
         moment = max(at, self.memory.clock)
         fired = self.pass_time(moment)
         self._arm_before(moment)
-        fresh = self._follow(at, moment, values)
-        look = self._look(moment, fresh)
-        unsure = fresh if is_first else frozenset(place for place in fresh if self._is_first(place))
-        return fired + self._judge(look, look.unsure | unsure if unsure else unsure)
+        fresh = self._remember(at, moment, values)
+        context = self._context(moment, fresh)
+        uncertain = fresh if is_first else frozenset(place for place in fresh if self._is_first(place))
+        return fired + self._judge(context, context.uncertain | uncertain if uncertain else uncertain)
 
     def _is_past(self, place: RowField, at: int) -> bool:
-        """Whether something later is known already; of entries of a feed each counts, whenever it comes."""
+        """Whether a later value is known already; entries of a feed all count, in any order."""
         row, key = place
         known = self.memory.rows.get(row, {}).get(key)
         return known is not None and known.at >= at and not self._terms.each_event
 
-    def _follow(self, at: int, moment: int, values: Mapping[RowField, SeenValue]) -> frozenset[RowField]:
+    def _remember(self, at: int, moment: int, values: Mapping[RowField, SeenValue]) -> frozenset[RowField]:
         self.memory.event_at = max(at, self.memory.event_at or at)
-        fresh = {(row, key): seen for (row, key), seen in values.items() if key in self._fields}
+        fresh = {(row, key): seen for (row, key), seen in values.items() if key in self._used_fields}
         for (row, key), seen in fresh.items():
             known = self.memory.rows.setdefault(row, {})
             known[key] = advance_field(known.get(key), moment, seen, self._needs.get(key, HistoryNeed()))
@@ -136,81 +134,81 @@ class AlertWatch:
         return frozenset(fresh)
 
     def _arm_before(self, at: int) -> None:
-        """Arm if it is false without what comes: a change is over when the next one comes, a window has moved on."""
-        if self._terms.each_event or evaluate_rule(self._terms.rule, self._look(at)) is False:
+        """Arm if the condition is false before the new values: a change ends, and a window moves on."""
+        if self._terms.each_event or evaluate_rule(self._terms.rule, self._context(at)) is False:
             self.memory.armed, self.memory.true_since = True, None
 
     def _is_first(self, place: RowField) -> bool:
         row, key = place
         return self.memory.rows[row][key].before is None
 
-    def _look(self, at: int, fresh: frozenset[RowField] = frozenset()) -> EvaluationContext:
+    def _context(self, at: int, fresh: frozenset[RowField] = frozenset()) -> EvaluationContext:
         margin = ZERO if self.memory.armed else self._terms.margin
-        stale = self._known() - fresh if self._terms.each_event else frozenset[RowField]()
-        return EvaluationContext(self.memory, at, self._terms.meanings, fresh, stale, margin)
+        stale = self._known_fields() - fresh if self._terms.each_event else frozenset[RowField]()
+        return EvaluationContext(self.memory, at, self._terms.literals, fresh, stale, margin)
 
-    def _known(self) -> frozenset[RowField]:
+    def _known_fields(self) -> frozenset[RowField]:
         return frozenset((row, key) for row, known in self.memory.rows.items() for key in known)
 
-    def _judge(self, look: EvaluationContext, unsure: frozenset[RowField]) -> list[WatchFiring]:
-        found = evaluate_rule(self._terms.rule, look)
+    def _judge(self, context: EvaluationContext, uncertain: frozenset[RowField]) -> list[WatchFiring]:
+        truth = evaluate_rule(self._terms.rule, context)
         memory = self.memory
-        if found is None:
+        if truth is None:
             return []
-        if not found:
+        if not truth:
             memory.armed, memory.true_since = True, None
             return []
-        memory.true_since = look.at if memory.true_since is None else memory.true_since
+        memory.true_since = context.at if memory.true_since is None else memory.true_since
         if not memory.armed:
             return []
-        if unsure and not self._terms.at_first and not self._without(look, unsure):
+        if uncertain and not self._terms.at_first and not self._evaluate_without(context, uncertain):
             memory.armed = False
             return []
-        return self._fire(look)
+        return self._fire(context)
 
-    def _without(self, look: EvaluationContext, unsure: frozenset[RowField]) -> TruthValue:
-        """Say whether it would be true without what is not to count."""
-        return evaluate_rule(self._terms.rule, replace(look, unsure=unsure))
+    def _evaluate_without(self, context: EvaluationContext, uncertain: frozenset[RowField]) -> TruthValue:
+        """Evaluate with uncertain values as unknown."""
+        return evaluate_rule(self._terms.rule, replace(context, uncertain=uncertain))
 
-    def _fire(self, look: EvaluationContext) -> list[WatchFiring]:
+    def _fire(self, context: EvaluationContext) -> list[WatchFiring]:
         memory, terms = self.memory, self._terms
         assert memory.true_since is not None
-        if look.at < memory.true_since + terms.hold:
+        if context.at < memory.true_since + terms.hold:
             return []
-        if memory.fired_at is not None and look.at < memory.fired_at + terms.pause:
+        if memory.fired_at is not None and context.at < memory.fired_at + terms.pause:
             return []
-        memory.armed, memory.fired_at = False, look.at
-        return [WatchFiring(look.at, "\n".join(firing_reasons(terms.rule, look, terms.units)))]
+        memory.armed, memory.fired_at = False, context.at
+        return [WatchFiring(context.at, "\n".join(firing_reasons(terms.rule, context, terms.units)))]
 
 
 def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> AlertTerms:
-    """Return the terms of an alert, by its configuration and that of its source; they are read once."""
+    """Return the terms of an alert from the configurations of alert and source; cached."""
     return terms_of_json(json.dumps(alert), json.dumps(source))
 
 
 @lru_cache(maxsize=5000)
 def terms_of_json(alert: str, source: str) -> AlertTerms:
-    """Return the same by what the database has."""
+    """Return the terms from JSON as stored in the database; cached."""
     return make_terms(AlertConfig.model_validate_json(alert), json.loads(source))
 
 
 @lru_cache(maxsize=5000)
 def has_recipients(alert: str) -> bool:
-    """Whether somebody is told when it fires, by what the database has."""
+    """Whether an alert, given as stored JSON, has recipients."""
     return bool(json.loads(alert).get("notify"))
 
 
 def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> AlertTerms:
     """Return the terms of an alert that need not be stored."""
     units = {field["key"]: field.get("unit", "") for field in source.get("fields", ())}
-    meanings = dict[tuple[str, str], SeenValue]()
-    for key, meant in alert.understood.items():
+    literals = dict[tuple[str, str], SeenValue]()
+    for key, literal in alert.understood.items():
         field, _, text = key.partition(" ")
-        meanings[field, text] = _seen(meant, units.get(field, ""), is_amount=text.startswith("by "))
-        units[field] = units.get(field) or meant.unit
+        literals[field, text] = _literal_value(literal, units.get(field, ""), is_amount=text.startswith("by "))
+        units[field] = units.get(field) or literal.unit
     return AlertTerms(
         rule=alert.condition,
-        meanings=meanings,
+        literals=literals,
         units=units,
         margin=_margin(alert, units),
         hold=(alert.hold or 0) * MICROSECONDS_PER_SECOND,
@@ -221,15 +219,15 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> AlertTerms:
 
 
 def _margin(alert: AlertConfig, units: Mapping[str, str]) -> Decimal:
-    """Return the margin in the unit that the first field of the condition has by now."""
-    for key, meant in alert.understood.items():
+    """Return the margin in the current unit of the first field."""
+    for key, literal in alert.understood.items():
         with suppress(ValueParseError):
-            return _stretched(alert.margin, meant, units.get(key.partition(" ")[0], ""))
+            return _convert_difference(alert.margin, literal, units.get(key.partition(" ")[0], ""))
     return alert.margin
 
 
 def single_group(terms: AlertTerms) -> str | None:
-    """Return the one name under which everything is remembered; nothing if each row has its own."""
+    """Return the row under which the only state is stored; ``None`` if each row has its own."""
     rule = terms.rule
     if rule.rows == RowScope.ONE:
         return rule.row
@@ -237,7 +235,7 @@ def single_group(terms: AlertTerms) -> str | None:
 
 
 def group_of_row(terms: AlertTerms, row: str) -> str | None:
-    """Return under which name what a row does is remembered; nothing if the alert does not look at it."""
+    """Return the row under which the state of *row* is stored; ``None`` if the alert ignores the row."""
     group = single_group(terms)
     if terms.rule.rows == RowScope.ONE:
         return group if row == group else None
@@ -245,7 +243,7 @@ def group_of_row(terms: AlertTerms, row: str) -> str | None:
 
 
 def _is_news(source: Mapping[str, Any]) -> bool:
-    """Whether each row of a source is an event of its own, as an entry of a feed, and none is followed."""
+    """Whether each row of a source is an event of its own, like an entry of a feed."""
     adapter, options = source.get("adapter", "page"), source.get("options", {})
     if adapter in ("csv", "ical"):
         return bool(options.get("rows") == "news")
@@ -253,26 +251,30 @@ def _is_news(source: Mapping[str, Any]) -> bool:
     return adapter == "feed" or (has_rows and not options.get("key"))
 
 
-def _seen(meant: TypedLiteral, unit: str, *, is_amount: bool) -> SeenValue:
-    """Return a meaning in the unit that the field has by now."""
-    if meant.number is None or not _is_other(meant, unit):
-        return SeenValue(meant.text, meant.number)
+def _literal_value(literal: TypedLiteral, unit: str, *, is_amount: bool) -> SeenValue:
+    """Return a literal in the current unit of the field."""
+    if literal.number is None or not _has_other_unit(literal, unit):
+        return SeenValue(literal.text, literal.number)
     try:
-        number = _stretched(meant.number, meant, unit) if is_amount else _converted(meant.number, meant.unit, unit)
+        number = (
+            _convert_difference(literal.number, literal, unit)
+            if is_amount
+            else _converted(literal.number, literal.unit, unit)
+        )
     except ValueParseError:
-        return SeenValue(meant.text)
+        return SeenValue(literal.text)
     return SeenValue(str(number), number)
 
 
-def _stretched(amount: Decimal, meant: TypedLiteral, unit: str) -> Decimal:
-    """Return by how much values differ, in the unit that the field has by now: of ten degrees, not the tenth degree."""
-    if not _is_other(meant, unit):
+def _convert_difference(amount: Decimal, literal: TypedLiteral, unit: str) -> Decimal:
+    """Convert a difference of values to the current unit of the field (without the offset of the scale)."""
+    if not _has_other_unit(literal, unit):
         return amount
-    return _converted(amount, meant.unit, unit) - _converted(Decimal(0), meant.unit, unit)
+    return _converted(amount, literal.unit, unit) - _converted(Decimal(0), literal.unit, unit)
 
 
-def _is_other(meant: TypedLiteral, unit: str) -> bool:
-    return bool(meant.unit and unit) and meant.unit != unit
+def _has_other_unit(literal: TypedLiteral, unit: str) -> bool:
+    return bool(literal.unit and unit) and literal.unit != unit
 
 
 def _converted(number: Decimal, from_: str, to: str) -> Decimal:

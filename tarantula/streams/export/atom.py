@@ -16,11 +16,13 @@ ATOM_NAMESPACE = "http://www.w3.org/2005/Atom"
 MAX_FEED_ENTRIES = 100
 
 
-def atom_feed(session: Session, source: Source, what: ExportQuery, address: str, most: int = MAX_FEED_ENTRIES) -> bytes:
-    """Return the newest events of a source as a feed; its own address is told, if it is to have one."""
+def atom_feed(
+    session: Session, source: Source, query: ExportQuery, address: str, most: int = MAX_FEED_ENTRIES
+) -> bytes:
+    """Return the newest events of a source as a feed, with a link to *address* if it is given."""
     config = registry.config_of(source)
-    series = {one.id: one for one in what.series}
-    found = [event for one in series for event in newest_events(session, one, what.begin, what.end, limit=most)]
+    series = {one.id: one for one in query.series}
+    found = [event for one in series for event in newest_events(session, one, query.begin, query.end, limit=most)]
     newest = sorted(found, key=lambda event: (-event.at, event.series_id))[:most]
     feed = Element("feed", xmlns=ATOM_NAMESPACE)
     _add(feed, "id", f"urn:tarantula:stream:{source.name}")
@@ -57,7 +59,7 @@ def _add(parent: Element, name: str, text: str) -> None:
 
 
 def _clean(text: str) -> str:
-    """Leave out what no XML may have: XML 1.0, section 2.2."""
+    """Remove characters that XML 1.0, section 2.2, does not allow."""
     return "".join(
         letter
         for letter in text

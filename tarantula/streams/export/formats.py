@@ -20,12 +20,14 @@ from tarantula.streams.export.rows import ExportQuery, export_rows, moment_of
 from tarantula.streams.sources.retention import Grain
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
+PARQUET_GROUP_ROWS = 50_000
+"""Rows per row group, which is held in memory."""
 
 
-def csv_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
-    """Yield a header and a line for each row; moments in UTC, values as they are kept."""
-    yield _lines([what.columns])
-    for some in chunks(export_rows(session, what)):
+def csv_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+    """Yield a header and a line for each row; times in UTC, values as stored."""
+    yield _lines([query.columns])
+    for some in chunks(export_rows(session, query)):
         yield _lines((moment_of(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
 
 
@@ -36,7 +38,7 @@ def _lines(rows: Any) -> bytes:
 
 
 def _harmless(values: tuple[Any, ...]) -> Iterator[Any]:
-    """Let no text of a foreign page be a formula of whoever opens the file with a spreadsheet; numbers stay."""
+    """Prefix texts that a spreadsheet would run as a formula with '; numbers are unchanged."""
     for value in values:
         is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
         yield f"'{value}" if is_formula else value
@@ -50,46 +52,42 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def json_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
-    """Yield the list; values are texts, exact, and ``number`` is what they are for drawing."""
+def json_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+    """Yield a list with one object per line; values are exact texts, ``number`` is a float."""
     yield b"["
     between = "\n"
-    for some in chunks(export_rows(session, what)):
+    for some in chunks(export_rows(session, query)):
         lines = []
         for row in some:
-            named = dict(zip(what.columns, (moment_of(row[0]).isoformat(), *row[1:]), strict=True))
+            named = dict(zip(query.columns, (moment_of(row[0]).isoformat(), *row[1:]), strict=True))
             lines.append(json.dumps(named, ensure_ascii=False, allow_nan=False))
         yield (between + ",\n".join(lines)).encode()
         between = ",\n"
     yield b"\n]\n"
 
 
-PARQUET_GROUP_ROWS = 50_000
-"""Of one group: what is in memory at a time."""
-
-
 class _ChunkBuffer(BytesIO):
-    """What was written since somebody looked."""
+    """Buffer that returns what was written since the last call."""
 
     def taken(self) -> bytes:
-        """Return it, and forget it; the writer goes on counting from where it was."""
+        """Return and remove the content; the writer's position is not affected."""
         data = self.getvalue()
         self.seek(0)
         self.truncate()
         return data
 
 
-def parquet_chunks(session: Session, what: ExportQuery) -> Iterator[bytes]:
-    """Yield a file; moments are in UTC, values are texts, exact, and ``number`` is what they are for drawing."""
+def parquet_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+    """Yield a Parquet file; times in UTC, values are exact texts, ``number`` is a float."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ModuleNotFoundError as error:
         raise TarantulaError("Parquet is written with pyarrow: pip install 'tarantula[streams]'") from error
-    schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in what.columns])
+    schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in query.columns])
     outlet = _ChunkBuffer()
     with parquet.ParquetWriter(pyarrow.PythonFile(outlet, mode="w"), schema) as writer:
-        for some in chunks(export_rows(session, what), PARQUET_GROUP_ROWS):
+        for some in chunks(export_rows(session, query), PARQUET_GROUP_ROWS):
             columns = [list(column) for column in zip(*some, strict=True)]
             arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
@@ -104,19 +102,16 @@ def _type(pyarrow: Any, column: str) -> Any:
 
 
 class StreamFormat(StrEnum):
-    """How it is written."""
-
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
     ATOM = "atom"
-    """A feed of the newest events."""
+    """Feed of the newest events."""
     PROMETHEUS = "prometheus"
-    """The last values that are numbers."""
+    """Latest numeric values."""
 
     @property
     def media_type(self) -> str:
-        """What an answer that has it says it is."""
         return {
             StreamFormat.CSV: "text/csv; charset=utf-8; header=present",
             StreamFormat.JSON: "application/json",
@@ -133,9 +128,9 @@ _OF_ROWS: dict[StreamFormat, Callable[[Session, ExportQuery], Iterator[bytes]]] 
 }
 
 
-def check_format(what: ExportQuery, form: StreamFormat) -> None:
-    """Refuse to write something in a way that has no place for it."""
-    if form not in _OF_ROWS and what.grain is not Grain.EVENT:
+def check_format(query: ExportQuery, form: StreamFormat) -> None:
+    """Raise an error if a format cannot hold the selected rows."""
+    if form not in _OF_ROWS and query.grain is not Grain.EVENT:
         raise TarantulaError(
             f"What is summed up is written as {', '.join(_OF_ROWS)}; as {form}, single events are. "
             "Choose another format, or leave the grain out."
@@ -143,12 +138,12 @@ def check_format(what: ExportQuery, form: StreamFormat) -> None:
 
 
 def export_chunks(
-    session: Session, source: Source, what: ExportQuery, form: StreamFormat, address: str = ""
+    session: Session, source: Source, query: ExportQuery, form: StreamFormat, address: str = ""
 ) -> Iterator[bytes]:
-    """Yield what was read in a format, piece after piece; *address* is where it will be had."""
+    """Yield the export in chunks; *address* is the URL at which a feed will be available."""
     if form in _OF_ROWS:
-        yield from _OF_ROWS[form](session, what)
+        yield from _OF_ROWS[form](session, query)
     elif form is StreamFormat.ATOM:
-        yield atom_feed(session, source, what, address)
+        yield atom_feed(session, source, query, address)
     else:
-        yield prometheus_text(selected_numbers(session, what))
+        yield prometheus_text(selected_numbers(session, query))

@@ -19,15 +19,13 @@ METRIC_LABELS = ("source", "field", "row")
 
 
 class MetricLabels(NamedTuple):
-    """Whose value it is."""
-
     source: str
     field: str
     row: str
 
 
 def last_numbers(session: Session) -> dict[MetricLabels, float]:
-    """Return the last values of all public sources that are numbers."""
+    """Return the latest numeric values of all public sources."""
     rows = session.execute(
         select(Series.id, Source.name, Series.field, Series.row)
         .join(Source, Source.id == Series.source_id)
@@ -37,9 +35,9 @@ def last_numbers(session: Session) -> dict[MetricLabels, float]:
     return _numbers(session, {series: MetricLabels(*labels) for series, *labels in rows})
 
 
-def selected_numbers(session: Session, what: ExportQuery) -> dict[MetricLabels, float]:
-    """Return the last values of what was chosen of a source, private or not, that are numbers."""
-    return _numbers(session, {one.id: MetricLabels(what.source, one.field, one.row) for one in what.series})
+def selected_numbers(session: Session, query: ExportQuery) -> dict[MetricLabels, float]:
+    """Return the latest numeric values of a selection; its source may be private."""
+    return _numbers(session, {one.id: MetricLabels(query.source, one.field, one.row) for one in query.series})
 
 
 def _numbers(session: Session, wanted: Mapping[int, MetricLabels]) -> dict[MetricLabels, float]:
@@ -52,7 +50,7 @@ def _numbers(session: Session, wanted: Mapping[int, MetricLabels]) -> dict[Metri
 
 
 def prometheus_text(values: Mapping[MetricLabels, float]) -> bytes:
-    """Write values in Prometheus's text format."""
+    """Return values in Prometheus's text format."""
     lines = [f"# HELP {METRIC_NAME} {METRIC_HELP}", f"# TYPE {METRIC_NAME} gauge"]
     for labels, value in values.items():
         named = ",".join(f'{label}="{_escaped(text)}"' for label, text in zip(METRIC_LABELS, labels, strict=True))

@@ -22,7 +22,6 @@ from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 
 ROWS_PER_QUERY = 2000
-"""Rows that are in memory at a time."""
 EVENT_COLUMNS = ("at", "field", "row", "value", "number", "read")
 LEVEL_COLUMNS = (
     "start", "field", "row", "count", "sum", "average", "minimum", "maximum", "first", "last", "mode",
@@ -33,8 +32,6 @@ _NEXT_STALE = "SELECT min(start) FROM stale_level WHERE series_id = ? AND start 
 
 
 class ExportSeries(NamedTuple):
-    """One field of one row."""
-
     id: int
     field: str
     row: str
@@ -43,7 +40,7 @@ class ExportSeries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ExportQuery:
-    """What of a source is wanted."""
+    """Selection of rows to export: series, grain and period."""
 
     source: str
     series: list[ExportSeries]
@@ -53,7 +50,6 @@ class ExportQuery:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """What each row has."""
         return EVENT_COLUMNS if self.grain is Grain.EVENT else LEVEL_COLUMNS
 
 
@@ -67,7 +63,7 @@ def select_export(
     begin: int | None = None,
     end: int | None = None,
 ) -> ExportQuery:
-    """Choose of a source: every field and row unless told; single events unless a level is named."""
+    """Select rows of a source: all fields and rows unless given, events unless *grain* is a level."""
     known = [
         ExportSeries(one.id, one.field, one.row, one.zone)
         for one in session.scalars(select(Series).where(Series.source_id == source.id).order_by(Series.id))
@@ -87,36 +83,36 @@ def select_export(
     )
 
 
-def export_rows(session: Session, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows, series after series, the oldest first; with the values as they are kept, to the last digit."""
-    for series in what.series:
-        if what.grain is Grain.EVENT:
-            yield from _events(session, series, what)
+def export_rows(session: Session, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of each series, oldest first, with exact values."""
+    for series in query.series:
+        if query.grain is Grain.EVENT:
+            yield from _events(session, series, query)
         else:
-            yield from _levels(session, series, what)
+            yield from _levels(session, series, query)
 
 
 def moment_of(at: int) -> datetime:
-    """Return a moment as people have it."""
+    """Return a time in microseconds since 1970 as a datetime in UTC."""
     return EPOCH + timedelta(microseconds=at)
 
 
-def _events(session: Session, series: ExportSeries, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
-    begin = what.begin
-    while rows := query_rows(session, _EVENTS, series.id, begin, what.end, ROWS_PER_QUERY):
+def _events(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+    begin = query.begin
+    while rows := query_rows(session, _EVENTS, series.id, begin, query.end, ROWS_PER_QUERY):
         for at, value, number, read in rows:
             yield at, series.field, series.row, value, number, read
         begin = rows[-1][0] + 1
 
 
-def _levels(session: Session, series: ExportSeries, what: ExportQuery) -> Iterator[tuple[Any, ...]]:
-    """Yield whole buckets; what is stale is summed up on the way, and nothing stands in for what is forgotten."""
-    calendar, grain = calendar_of(series.zone), what.grain
+def _levels(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+    """Yield whole buckets; stale ones are computed on the fly, and deleted ones are not replaced by coarser ones."""
+    calendar, grain = calendar_of(series.zone), query.grain
     stretch = SeriesRows(session, series.id).stretch(forgotten_before(session, series.id))
     if stretch is None:
         return
-    begin = calendar.start_of(max(what.begin, stretch[0]), grain)
-    last = min(what.end, stretch[1])
+    begin = calendar.start_of(max(query.begin, stretch[0]), grain)
+    last = min(query.end, stretch[1])
     while (found := _next(session, series.id, grain, begin)) is not None and found < last:
         begin = calendar.start_of(found, grain)
         end = calendar.start_of(begin + ROWS_PER_QUERY * SHORTEST_BUCKETS[grain], grain)
@@ -129,7 +125,7 @@ def _levels(session: Session, series: ExportSeries, what: ExportQuery) -> Iterat
 
 
 def _next(session: Session, series_id: int, grain: Grain, begin: int) -> int | None:
-    """Return where the next bucket begins that is there, or that something stale is in."""
+    """Return the start of the next bucket that is stored or stale."""
     found = (
         query_scalar(session, _NEXT, series_id, grain, begin),
         query_scalar(session, _NEXT_STALE, series_id, begin),

@@ -11,7 +11,7 @@ from tarantula.streams.kinds import ValueKind
 
 @dataclass(frozen=True, slots=True)
 class WindowSummary:
-    """What the values of a window come to; numbers are missing where there are none."""
+    """Summary of the numbers of a window; ``None`` where there are none."""
 
     count: int = 0
     sum: float | None = None
@@ -22,27 +22,26 @@ class WindowSummary:
 
     @property
     def mean(self) -> float | None:
-        """The arithmetic mean."""
         return self.sum / self.count if self.count and self.sum is not None else None
 
     @property
     def change(self) -> float | None:
-        """From the first to the last."""
+        """Difference between the last and the first value."""
         return self.last - self.first if self.last is not None and self.first is not None else None
 
     def with_later(self, other: WindowSummary) -> WindowSummary:
-        """Return what these values and those of *other*, which came later, come to together."""
+        """Return the summary of these values followed by those of *other*."""
         return WindowSummary(
             self.count + other.count,
-            _of(operator.add, self.sum, other.sum),
-            _of(min, self.minimum, other.minimum),
-            _of(max, self.maximum, other.maximum),
+            _combined(operator.add, self.sum, other.sum),
+            _combined(min, self.minimum, other.minimum),
+            _combined(max, self.maximum, other.maximum),
             other.first if self.first is None else self.first,
             self.last if other.last is None else other.last,
         )
 
 
-def _of(work: Callable[[float, float], float], one: float | None, two: float | None) -> float | None:
+def _combined(work: Callable[[float, float], float], one: float | None, two: float | None) -> float | None:
     if one is None or two is None:
         return two if one is None else one
     return work(one, two)
@@ -50,52 +49,50 @@ def _of(work: Callable[[float, float], float], one: float | None, two: float | N
 
 @dataclass(frozen=True, slots=True)
 class ViewColumn:
-    """A part of a view, or what is worked out of parts."""
+    """A part or a formula of a view."""
 
     letter: str
     title: str
-    """The words of whoever described the source: anybody's."""
+    """Title of the field, as written in the configuration of the source; untrusted text."""
     kind: ValueKind
     unit: str = ""
     source: str = ""
-    """Nothing for what is worked out."""
+    """Source of the part; empty for a formula."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewCell:
-    """One value."""
-
     text: str
-    """Exactly as it is kept."""
+    """Value as stored."""
     number: float | None = None
     at: int | None = None
-    """Microseconds since 1970: since when it is so."""
+    """Time since when the value is valid, microseconds since 1970."""
 
 
 @dataclass(frozen=True, slots=True)
 class ViewRecord:
-    """Values that belong together: a row of a table as it is now, or what happened at a moment."""
+    """Cells of one row: current values, or the events of one moment."""
 
     row: str
     cells: Mapping[str, ViewCell]
-    """By the letters of their columns; what is missing is not there."""
+    """Cells by the letter of their column; missing values have none."""
     at: int | None = None
-    """Microseconds since 1970, of what happened."""
+    """Time of the events, microseconds since 1970; ``None`` for current values."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackPoint:
-    """The values of a stretch of time."""
+    """Values of one interval of a track."""
 
     at: int
     value: float
-    """The one that stands for all of them."""
+    """Aggregated value."""
     summary: WindowSummary
 
 
 @dataclass(frozen=True, slots=True)
 class ViewTrack:
-    """The values of one row of a column, in time."""
+    """Values of one row of a column over time."""
 
     column: ViewColumn
     row: str
@@ -103,18 +100,17 @@ class ViewTrack:
 
     @property
     def title(self) -> str:
-        """What it is called."""
         return f"{self.column.title} · {self.row}" if self.row else self.column.title
 
     @property
     def summary(self) -> WindowSummary:
-        """What all its values come to."""
-        found = WindowSummary()
+        """Summary of all points."""
+        summary = WindowSummary()
         for point in self.points:
-            found = found.with_later(point.summary)
-        return found
+            summary = summary.with_later(point.summary)
+        return summary
 
 
 def format_result(number: float) -> str:
-    """Return a number that was worked out as text, without the noise of its last digits."""
+    """Return a calculated number as text, rounded to 12 digits."""
     return f"{number:.12g}"

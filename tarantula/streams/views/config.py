@@ -21,15 +21,15 @@ MAX_FORMULAS = 6
 MAX_VIEW_CONDITIONS = 20
 PART_LETTERS = ascii_lowercase
 ROW, AT = "row", "at"
-"""What rows are also told apart and ordered by."""
+"""Keys for conditions and order besides the letters: row name and time."""
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 SHORTEST, LONGEST = 10.0, 36525 * DAY
-"""Seconds of a window."""
+"""Limits of a window in seconds."""
+LATITUDE_NAMES = ("latitude", "lat")
+LONGITUDE_NAMES = ("longitude", "lon", "lng", "long")
 
 
 class ViewKind(StrEnum):
-    """How values are shown."""
-
     TEXT = "text"
     ONE_LINE = "one line"
     TABLE = "table"
@@ -46,10 +46,10 @@ class ViewKind(StrEnum):
 
 
 class WindowFunction(StrEnum):
-    """What is made of the values of a window."""
+    """Function over the values of a window."""
 
     LAST = "last"
-    """The newest, whenever it was read."""
+    """Newest value, even if it was read before the window."""
     FIRST = "first"
     COUNT = "count"
     SUM = "sum"
@@ -57,12 +57,10 @@ class WindowFunction(StrEnum):
     MINIMUM = "minimum"
     MAXIMUM = "maximum"
     CHANGE = "change"
-    """From the first to the last."""
+    """Difference between the last and the first value."""
 
 
 class ViewOperator(StrEnum):
-    """How a value is held against another."""
-
     EQUAL = "="
     UNEQUAL = "≠"
     LESS = "<"
@@ -82,76 +80,76 @@ def _check_formula(text: str) -> str:
 
 
 class ViewPart(BaseModel):
-    """A field of a source; in formulas it is a letter: the first one a, the second one b."""
+    """Field of a source; formulas refer to parts by letter: the first is a, the second b."""
 
     model_config = VIEW_MODEL_CONFIG
 
     source: Annotated[str, AfterValidator(check_source_name)]
-    """Its name."""
+    """Name of the source."""
     field: Annotated[str, Field(max_length=60)]
-    """The key of the field."""
+    """Key of the field."""
     row: Annotated[str, Field(max_length=300)] | None = None
-    """The only row that is wanted; all of them unless said."""
+    """Only this row; all rows if ``None``."""
 
 
 class ViewFormula(BaseModel):
-    """Something that is worked out of the parts."""
+    """Formula on the parts of a view."""
 
     model_config = VIEW_MODEL_CONFIG
 
     text: Annotated[str, Field(max_length=500), AfterValidator(_check_formula)]
     """Arithmetic on letters: (a - b) / b * 100."""
     title: Annotated[str, Field(max_length=200)] = ""
-    """What people call it."""
+    """Title for people."""
 
 
 class ViewCondition(BaseModel):
-    """What a value has to be to be shown."""
+    """Filter condition on values or row names."""
 
     model_config = VIEW_MODEL_CONFIG
 
     of: Annotated[str, Field(max_length=3)]
-    """The letter of a part, or ``row``."""
+    """Letter of a part, or ``row``."""
     operator: ViewOperator
     value: Annotated[str, Field(max_length=300)]
 
 
 class ViewConfig(BaseModel):
-    """What is shown of which sources, and how."""
+    """Configuration of a view."""
 
     model_config = VIEW_MODEL_CONFIG
 
     kind: ViewKind = ViewKind.TEXT
-    """How it is shown."""
+    """Kind of display."""
     title: Annotated[str, Field(max_length=200)] = ""
-    """What people call it; the sources' titles unless said."""
+    """Title for people; by default the titles of the sources."""
     parts: Annotated[tuple[ViewPart, ...], Field(min_length=1, max_length=MAX_VIEW_PARTS)]
-    """The values."""
+    """Values to show."""
     formulas: Annotated[tuple[ViewFormula, ...], Field(max_length=MAX_FORMULAS)] = ()
-    """What is worked out of them."""
+    """Formulas on the values."""
     function: WindowFunction = WindowFunction.LAST
-    """Which value stands for those of the window, where one is shown."""
+    """Function that gives the value to show, where one value is shown."""
     window: Annotated[float, Field(ge=SHORTEST, le=LONGEST)] = DAY
-    """Seconds of history."""
+    """Length of the window in seconds."""
     events: bool = False
-    """Whether a table has what happened in the window, rather than how it is now."""
+    """Whether a table shows the events of the window instead of the current values."""
     conditions: Annotated[tuple[ViewCondition, ...], Field(max_length=MAX_VIEW_CONDITIONS)] = ()
-    """All of which what is shown fulfils."""
+    """Filter conditions, all of which must be met."""
     order: Annotated[str, Field(max_length=3)] = ""
-    """What rows are ordered by: a letter, ``row`` or ``at``."""
+    """Sort key of rows: a letter, ``row`` or ``at``."""
     descending: bool = False
-    """Whether the largest comes first."""
+    """Whether to sort in descending order."""
     folded: bool = False
-    """Whether only its title is shown."""
+    """Whether the card is collapsed to its title."""
 
     @property
     def sources(self) -> list[str]:
-        """The names of the sources, each once."""
+        """Distinct names of the sources, in order."""
         return list(dict.fromkeys(part.source for part in self.parts))
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """The letters of the parts and, behind them, of the formulas."""
+        """Letters of the parts, followed by those of the formulas."""
         return tuple(PART_LETTERS[: len(self.parts) + len(self.formulas)])
 
     @model_validator(mode="after")
@@ -167,7 +165,7 @@ class ViewConfig(BaseModel):
 
 
 def read_view(values: Mapping[str, Any]) -> ViewConfig:
-    """Validate what a person wrote, or say what is wrong."""
+    """Validate the configuration of a view; raise an error that says what is invalid."""
     try:
         return ViewConfig.model_validate(dict(values))
     except ValidationError as error:
@@ -175,19 +173,19 @@ def read_view(values: Mapping[str, Any]) -> ViewConfig:
 
 
 TIME_KINDS = frozenset({ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER})
-"""What shows a window rather than a moment."""
+"""Kinds that show a window rather than current values."""
+
+
 UNIVERSAL_KINDS = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABLE, ViewKind.TAG_CLOUD, ViewKind.NETWORK})
-LATITUDE_NAMES = ("latitude", "lat")
-LONGITUDE_NAMES = ("longitude", "lon", "lng", "long")
 
 
 def is_numeric_column(column: ViewColumn) -> bool:
-    """Whether a column's values are numbers that mean something beside one another."""
+    """Whether the values of a column can be compared as numbers; moments cannot."""
     return column.kind.is_number and column.kind != ValueKind.MOMENT
 
 
 def misfit_reason(view: ViewConfig, columns: Sequence[ViewColumn]) -> str:
-    """Say why values cannot be shown in this way; nothing if they can."""
+    """Return why a view cannot show the columns in its kind; empty if it can."""
     numbers = [column for column in columns if is_numeric_column(column)]
     if view.kind in UNIVERSAL_KINDS:
         return ""
@@ -200,7 +198,7 @@ def misfit_reason(view: ViewConfig, columns: Sequence[ViewColumn]) -> str:
 
 
 def coordinate_columns(columns: Sequence[ViewColumn]) -> tuple[ViewColumn, ViewColumn] | None:
-    """Return the columns of latitude and longitude: told by their names, or else the first two numbers."""
+    """Return the columns of latitude and longitude: by their names, or else the first two numbers."""
     numbers = [column for column in columns if is_numeric_column(column)]
     latitude, longitude = _named(numbers, LATITUDE_NAMES), _named(numbers, LONGITUDE_NAMES)
     if latitude is not None and longitude is not None:
@@ -209,7 +207,6 @@ def coordinate_columns(columns: Sequence[ViewColumn]) -> tuple[ViewColumn, ViewC
 
 
 def has_named_coordinates(columns: Sequence[ViewColumn]) -> bool:
-    """Whether a latitude and a longitude are called so."""
     numbers = [column for column in columns if is_numeric_column(column)]
     return all(_named(numbers, names) is not None for names in (LATITUDE_NAMES, LONGITUDE_NAMES))
 

@@ -15,11 +15,11 @@ from tarantula.streams.views.projection import MAX_COLUMNS, row_names
 
 DEFAULT_WINDOWS_SECONDS = (5 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY)
 READINGS_PER_WINDOW = 200
-"""That a window has room for: fewer make steps, more cannot be told apart on a telephone."""
+"""Readings that fit a default window: fewer look like steps, more cannot be distinguished on a phone."""
 
 
 def default_view(session: Session, source: Source) -> ViewConfig:
-    """Return a view of all values of a source, as far as a screen has room for them."""
+    """Return a view of the fields of a source, as many as fit a screen."""
     config = registry.config_of(source)
     if not config.fields:
         raise ConflictError(f"The source {source.name} has no field that could be shown. Give it one.")
@@ -32,14 +32,14 @@ def default_view(session: Session, source: Source) -> ViewConfig:
 
 
 def default_kind(kinds: Sequence[ValueKind], rows: int) -> ViewKind:
-    """Return the kind that fits values: rows are a table, one number is a line, anything else is read."""
+    """Return the kind for values: a table for several rows, a line for one number, text otherwise."""
     if rows > 1:
         return ViewKind.TABLE
     return ViewKind.LINE if len(kinds) == 1 and kinds[0].is_number and kinds[0] != ValueKind.MOMENT else ViewKind.TEXT
 
 
 def default_window(interval: float) -> float:
-    """Return the seconds of history in which something is to be seen of values that are read so often."""
+    """Return the length of the window in seconds for an interval of reading."""
     return next(
         (window for window in DEFAULT_WINDOWS_SECONDS if window >= interval * READINGS_PER_WINDOW),
         DEFAULT_WINDOWS_SECONDS[-1],

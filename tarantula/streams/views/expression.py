@@ -25,43 +25,9 @@ MAX_FORMULA_CHARS = 500
 MAX_FORMULA_DEPTH = 40
 _TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|([A-Za-z]+)|([-+*/^(),×÷·−]))")
 _SAME = {"×": "*", "·": "*", "÷": "/", "−": "-"}
-
 PartValues = Mapping[str, float | None]
 PartSummaries = Mapping[str, WindowSummary]
 Evaluator = Callable[[PartValues, PartSummaries], float | None]
-
-
-class ExpressionError(ValueError):
-    """Why a text cannot be worked out: a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Something that can be worked out whenever there are values."""
-
-    text: str
-    letters: frozenset[str]
-    windowed: frozenset[str]
-    """Those of which all values of the window are wanted."""
-    _work: Evaluator
-
-    def value(self, numbers: PartValues, summaries: PartSummaries) -> float | None:
-        """Return what it comes to; nothing where a value is missing, or there is no such number."""
-        try:
-            found = self._work(numbers, summaries)
-        except (ArithmeticError, ValueError):
-            return None
-        return found if isinstance(found, int | float) and math.isfinite(found) else None
-
-
-@lru_cache(maxsize=1000)
-def parse_expression(text: str) -> Expression:
-    """Read an expression, or say what is wrong with it."""
-    if len(text) > MAX_FORMULA_CHARS:
-        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} signs.")
-    return _ExpressionParser(text).read()
-
-
 SCALAR_FUNCTIONS: Mapping[str, tuple[range, Callable[..., float]]] = {
     "abs": (range(1, 2), abs),
     "round": (range(1, 3), lambda value, places=0: round(value, max(-15, min(int(places), 15)))),
@@ -70,7 +36,7 @@ SCALAR_FUNCTIONS: Mapping[str, tuple[range, Callable[..., float]]] = {
     "min": (range(2, 20), min),
     "max": (range(2, 20), max),
 }
-"""What can be worked out of numbers, with how many it takes."""
+"""Functions of numbers, with the allowed numbers of arguments."""
 WINDOW_FUNCTIONS: Mapping[str, Callable[[WindowSummary], float | None]] = {
     "count": lambda summary: summary.count,
     "sum": lambda summary: summary.sum,
@@ -81,15 +47,46 @@ WINDOW_FUNCTIONS: Mapping[str, Callable[[WindowSummary], float | None]] = {
     "last": lambda summary: summary.last,
     "change": lambda summary: summary.change,
 }
-"""What can be worked out of all values of the window."""
+"""Functions of all values of the window."""
 FUNCTION_NAMES = sorted({*SCALAR_FUNCTIONS, *WINDOW_FUNCTIONS})
+
+
+class ExpressionError(ValueError):
+    """A formula is invalid; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expression:
+    """A parsed formula."""
+
+    text: str
+    letters: frozenset[str]
+    windowed: frozenset[str]
+    """Letters that are used in functions of the window."""
+    _work: Evaluator
+
+    def value(self, numbers: PartValues, summaries: PartSummaries) -> float | None:
+        """Return the result; ``None`` if a value is missing or the result is not a finite number."""
+        try:
+            found = self._work(numbers, summaries)
+        except (ArithmeticError, ValueError):
+            return None
+        return found if isinstance(found, int | float) and math.isfinite(found) else None
+
+
+@lru_cache(maxsize=1000)
+def parse_expression(text: str) -> Expression:
+    """Parse a formula; raise `ExpressionError` if it is invalid."""
+    if len(text) > MAX_FORMULA_CHARS:
+        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} signs.")
+    return _ExpressionParser(text).read()
 
 
 class _ExpressionParser:
     def __init__(self, text: str) -> None:
         self._text = text
         self._tokens = _tokens(text)
-        self._place = 0
+        self._position = 0
         self._depth = 0
         self._letters: set[str] = set()
         self._windowed: set[str] = set()
@@ -151,11 +148,11 @@ class _ExpressionParser:
         raise ExpressionError(f"{token[:40]!r} stands in the formula where a number or a letter should.")
 
     def _called(self, name: str) -> Evaluator:
-        began = self._place
+        began = self._position
         arguments = [self._sum()]
         while self._take(","):
             arguments.append(self._sum())
-        of_letter = len(arguments) == 1 and self._place == began + 1 and self._tokens[began].isalpha()
+        of_letter = len(arguments) == 1 and self._position == began + 1 and self._tokens[began].isalpha()
         letter = self._tokens[began].lower()
         self._expect(")")
         if of_letter and name in WINDOW_FUNCTIONS:
@@ -169,35 +166,35 @@ class _ExpressionParser:
         raise ExpressionError(f"There is no function {name[:40]!r}. There are: {', '.join(FUNCTION_NAMES)}.")
 
     def _peek(self) -> str:
-        return self._tokens[self._place] if self._place < len(self._tokens) else ""
+        return self._tokens[self._position] if self._position < len(self._tokens) else ""
 
     def _next(self) -> str:
         token = self._peek()
         if not token:
             raise ExpressionError(f"The formula {self._text!r} ends too early.")
-        self._place += 1
+        self._position += 1
         return token
 
-    def _take(self, *wanted: str) -> str:
+    def _take(self, *expected: str) -> str:
         token = self._peek()
-        if token not in wanted or not token:
+        if token not in expected or not token:
             return ""
-        self._place += 1
+        self._position += 1
         return token
 
-    def _expect(self, wanted: str) -> None:
-        if not self._take(wanted):
-            raise ExpressionError(f"A {wanted!r} is missing in the formula {self._text!r}.")
+    def _expect(self, expected: str) -> None:
+        if not self._take(expected):
+            raise ExpressionError(f"A {expected!r} is missing in the formula {self._text!r}.")
 
 
 def _tokens(text: str) -> list[str]:
-    tokens, place, end = [], 0, len(text.rstrip())
-    while place < end:
-        found = _TOKEN.match(text, place)
+    tokens, position, end = [], 0, len(text.rstrip())
+    while position < end:
+        found = _TOKEN.match(text, position)
         if found is None:
-            raise ExpressionError(f"The sign {text[place:].strip()[:1]!r} has no place in a formula.")
+            raise ExpressionError(f"The sign {text[position:].strip()[:1]!r} has no place in a formula.")
         tokens.append(_SAME.get(found[0].strip(), found[0].strip()))
-        place = found.end()
+        position = found.end()
     return tokens
 
 

@@ -20,50 +20,56 @@ _COMPARING: Mapping[ViewOperator, Callable[[Any, Any], bool]] = {
     ViewOperator.CONTAINS: lambda text, word: word in text,
     ViewOperator.CONTAINS_NOT: lambda text, word: word not in text,
 }
-_OF_WORDS = (ViewOperator.CONTAINS, ViewOperator.CONTAINS_NOT)
+_TEXT_OPERATORS = (ViewOperator.CONTAINS, ViewOperator.CONTAINS_NOT)
 
 
 def meets_condition(cell: ViewCell | None, condition: ViewCondition) -> bool:
-    """Whether a value is as a condition wants it; numbers are compared as numbers. What is missing fulfils nothing."""
+    """Whether a value meets a condition. Numbers are compared as numbers; a missing value meets none."""
     if cell is None:
         return False
-    wanted = _number(condition.value)
+    limit = _number(condition.value)
     compare = _COMPARING[condition.operator]
-    if condition.operator not in _OF_WORDS and cell.number is not None and wanted is not None:
-        return compare(cell.number, wanted)
+    if condition.operator not in _TEXT_OPERATORS and cell.number is not None and limit is not None:
+        return compare(cell.number, limit)
     return compare(fold_text(cell.text), fold_text(condition.value))
 
 
 def filter_records(records: Iterable[ViewRecord], view: ViewConfig) -> list[ViewRecord]:
-    """Return the rows that fulfil every condition, in the order that is wanted; what has no value comes last."""
-    kept = [one for one in records if all(meets_condition(_of(one, wanted.of), wanted) for wanted in view.conditions)]
+    """Return the records that meet all conditions, sorted; records without_value a value to sort by come last."""
+    selected = [
+        one
+        for one in records
+        if all(meets_condition(_cell(one, condition.of), condition) for condition in view.conditions)
+    ]
     if not view.order:
-        return kept
-    there = [one for one in kept if _of(one, view.order) is not None]
-    without = [one for one in kept if _of(one, view.order) is None]
-    return [*sorted(there, key=lambda one: _key(_of(one, view.order)), reverse=view.descending), *without]
+        return selected
+    with_value = [one for one in selected if _cell(one, view.order) is not None]
+    without_value = [one for one in selected if _cell(one, view.order) is None]
+    return [*sorted(with_value, key=lambda one: _key(_cell(one, view.order)), reverse=view.descending), *without_value]
 
 
 def filter_tracks(tracks: Iterable[ViewTrack], view: ViewConfig) -> list[ViewTrack]:
-    """Return tracks of the rows that are wanted, with the points whose values are."""
-    kept = [
+    """Return the tracks whose row meets the conditions, with the points whose values do."""
+    selected = [
         track
         for track in tracks
-        if all(meets_condition(ViewCell(track.row), wanted) for wanted in view.conditions if wanted.of == ROW)
+        if all(meets_condition(ViewCell(track.row), condition) for condition in view.conditions if condition.of == ROW)
     ]
-    return [_chosen_points(track, [one for one in view.conditions if one.of == track.column.letter]) for track in kept]
+    return [
+        _filter_points(track, [one for one in view.conditions if one.of == track.column.letter]) for track in selected
+    ]
 
 
-def _chosen_points(track: ViewTrack, conditions: list[ViewCondition]) -> ViewTrack:
+def _filter_points(track: ViewTrack, conditions: list[ViewCondition]) -> ViewTrack:
     points = [
         point
         for point in track.points
-        if all(meets_condition(ViewCell(str(point.value), point.value), wanted) for wanted in conditions)
+        if all(meets_condition(ViewCell(str(point.value), point.value), condition) for condition in conditions)
     ]
     return ViewTrack(track.column, track.row, points) if conditions else track
 
 
-def _of(record: ViewRecord, name: str) -> ViewCell | None:
+def _cell(record: ViewRecord, name: str) -> ViewCell | None:
     if name == ROW:
         return ViewCell(record.row)
     if name == AT:
@@ -79,7 +85,7 @@ def _key(cell: ViewCell | None) -> tuple[bool, float, str]:
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text.strip().replace(",", ".").replace("−", "-"))
+        number = float(text.strip().replace(",", ".").replace("−", "-"))
     except ValueError:
         return None
-    return found if found == found else None
+    return number if number == number else None

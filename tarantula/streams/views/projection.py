@@ -29,17 +29,21 @@ from tarantula.streams.views.tracks import (
     with_formulas,
 )
 
+MAX_TRACK_POINTS = 400
+MAX_COLUMNS = 12
+MAX_RECORDS = 500
+
 
 @dataclass(frozen=True, slots=True)
 class ViewSource:
-    """A source of a view."""
+    """State of a source of a view."""
 
     id: int
     name: str
     title: str
     status: str
     sentence: str
-    """What is wrong with reading it, if anything is."""
+    """Problem with reading the source; empty if there is none."""
     read_at: int | None
     """Microseconds since 1970."""
     stamp: int
@@ -47,7 +51,7 @@ class ViewSource:
 
 @dataclass(frozen=True, slots=True)
 class ViewProjection:
-    """What is shown, before it is drawn."""
+    """Content of a view at one moment, ready to be tracks."""
 
     view: ViewConfig
     begin: int
@@ -55,50 +59,43 @@ class ViewProjection:
     """Microseconds since 1970."""
     sources: list[ViewSource] = field(default_factory=list)
     hidden: int = 0
-    """How many sources are not there any more, or not for whoever looks."""
+    """Number of sources that were removed or that the person may not see."""
     columns: list[ViewColumn] = field(default_factory=list)
     records: list[ViewRecord] = field(default_factory=list)
     tracks: list[ViewTrack] = field(default_factory=list)
     grain: str = ""
-    """How finely the tracks were drawn: the coarsest of them."""
+    """Coarsest level of the tracks."""
     complaint: str = ""
-    """Why values cannot be shown in this way."""
+    """Why the values do not fit the kind of the view; empty if they do."""
     untracked: int = 0
-    """How many rows are not drawn: there are too many."""
+    """Number of rows without a track, because there are too many."""
     unlisted: int = 0
-    """How many rows are not among the records."""
+    """Number of records that are left out, because there are too many."""
 
     @property
     def title(self) -> str:
-        """What it is called."""
         return self.view.title or " · ".join(seen.title for seen in self.sources) or ", ".join(self.view.sources)
 
     @property
     def naming(self) -> ViewColumn | None:
-        """The column that only says what its rows are called, if there is one."""
+        """Text column that only repeats the row names, if there is one."""
         texts = [column for column in self.columns if column.kind == ValueKind.TEXT]
         return next((column for column in texts if self._names_rows(column.letter)), None)
 
     @property
-    def telling(self) -> list[ViewColumn]:
-        """The columns that say more than what the rows are called."""
+    def informative(self) -> list[ViewColumn]:
+        """Columns other than the one that repeats the row names."""
         naming = self.naming
         return [column for column in self.columns if column is not naming]
 
     def _names_rows(self, letter: str) -> bool:
-        said = [(record.row, record.cells[letter].text) for record in self.records if letter in record.cells]
-        return bool(said) and all(row and row == text[:LONGEST_ROW_NAME] for row, text in said)
+        names = [(record.row, record.cells[letter].text) for record in self.records if letter in record.cells]
+        return bool(names) and all(row and row == text[:LONGEST_ROW_NAME] for row, text in names)
 
     @property
     def stamps(self) -> dict[int, int]:
-        """The stamps of its sources when it was looked at."""
+        """Stamps of the sources, by source id."""
         return {seen.id: seen.stamp for seen in self.sources}
-
-
-MAX_TRACK_POINTS = 400
-"""Of one track, on the screen."""
-MAX_COLUMNS = 12
-MAX_RECORDS = 500
 
 
 def project_view(
@@ -110,77 +107,80 @@ def project_view(
     most: int = MAX_TRACK_POINTS,
     margin: float = 0.0,
 ) -> ViewProjection:
-    """Return what somebody sees of a view between two moments; of tracks also a *margin* of windows on both sides."""
-    found = _sources(session, view.sources, person)
-    configs = {name: registry.config_of(source) for name, (source, _state) in found.items()}
+    """Load the content of a view for a person (``None``: all sources) in a window.
+
+    Tracks extend by *margin* windows on both sides.
+    """
+    sources = _sources(session, view.sources, person)
+    configs = {name: registry.config_of(source) for name, (source, _state) in sources.items()}
     own = _columns(view, configs)
-    worked = _worked(view)
-    columns = [*own.values(), *(column for column, _expression in worked)]
-    lines = load_lines(session, view, found, configs, own)
-    complaint, drawn = misfit_reason(view, columns), TrackSet()
+    formulas = _formula_columns(view)
+    columns = [*own.values(), *(column for column, _expression in formulas)]
+    lines = load_lines(session, view, sources, configs, own)
+    complaint, tracks = misfit_reason(view, columns), TrackSet()
     if not complaint and view.kind in TIME_KINDS:
-        until = {name: state.read_at for name, (_source, state) in found.items() if state.status == SourceStatus.READ}
-        drawn = load_tracks(session, view, lines, worked, TrackWindow(begin, end, margin, most), until)
+        until = {name: state.read_at for name, (_source, state) in sources.items() if state.status == SourceStatus.READ}
+        tracks = load_tracks(session, view, lines, formulas, TrackWindow(begin, end, margin, most), until)
     if view.events and view.kind == ViewKind.TABLE:
         records = _event_records(session, lines, begin, end)
-        records = with_formulas(records, worked, {})
+        records = with_formulas(records, formulas, {})
     else:
-        records = _current_records(session, view, lines, worked, begin, end)
-    wanted = filter_records(records, view)
+        records = _current_records(session, view, lines, formulas, begin, end)
+    filtered = filter_records(records, view)
     return ViewProjection(
         view,
         begin,
         end,
-        [_seen(source, state, configs[name]) for name, (source, state) in found.items()],
-        len(view.sources) - len(found),
+        [_source_state(source, state, configs[name]) for name, (source, state) in sources.items()],
+        len(view.sources) - len(sources),
         columns,
-        wanted[:MAX_RECORDS],
-        drawn.tracks,
-        drawn.grain,
+        filtered[:MAX_RECORDS],
+        tracks.tracks,
+        tracks.grain,
         complaint,
-        drawn.left_out,
-        max(len(wanted) - MAX_RECORDS, 0),
+        tracks.left_out,
+        max(len(filtered) - MAX_RECORDS, 0),
     )
 
 
 def row_names(session: Session, source_id: int) -> list[str]:
-    """Return the names of the rows that a source has had."""
+    """Return the distinct row names in the history of a source."""
     rows = select(Series.row).where(Series.source_id == source_id).distinct().order_by(Series.row)
     return list(session.scalars(rows))
 
 
 def _sources(session: Session, names: Sequence[str], person: str | None) -> dict[str, tuple[Source, SourceState]]:
-    chosen_ones = (
+    visible = (
         select(Source, SourceState)
         .join(SourceState, SourceState.source_id == Source.id)
         .where(Source.name.in_(names), registry.visible_to(person))
     )
-    rows = {source.name: (source, state) for source, state in session.execute(chosen_ones)}
+    rows = {source.name: (source, state) for source, state in session.execute(visible)}
     return {name: rows[name] for name in names if name in rows}
 
 
-def _seen(source: Source, state: SourceState, config: SourceConfig) -> ViewSource:
+def _source_state(source: Source, state: SourceState, config: SourceConfig) -> ViewSource:
     title = config.title or source.name
     return ViewSource(source.id, source.name, title, state.status, state.sentence, state.read_at, state.stamp)
 
 
 def _columns(view: ViewConfig, configs: Mapping[str, SourceConfig]) -> dict[int, ViewColumn]:
-    """Return the columns of the parts by their place; a part whose source or field is gone has none."""
+    """Return the columns of the parts by index; parts whose source or field was removed are left out."""
     several = len(view.sources) > 1
-    found = dict[int, ViewColumn]()
-    for place, part in enumerate(view.parts):
+    columns = dict[int, ViewColumn]()
+    for index, part in enumerate(view.parts):
         field = _field(configs, part)
         if field is not None:
             config = configs[part.source]
             title = field.title or field.key
             named = f"{config.title or config.name}: {title}" if several else title
             kind, unit = _kind(view, field)
-            found[place] = ViewColumn(view.letters[place], named, kind, unit, part.source)
-    return found
+            columns[index] = ViewColumn(view.letters[index], named, kind, unit, part.source)
+    return columns
 
 
 def _kind(view: ViewConfig, field: SourceField) -> tuple[ValueKind, str]:
-    """Return what is shown of a field: a number of values is none of its own, and a mean is not whole."""
+    """Return kind and unit of what is shown: a count has no unit, and a mean of integers is a decimal."""
     kind = field.kind or ValueKind.TEXT
     if view.kind in TIME_KINDS or view.function in (WindowFunction.LAST, WindowFunction.FIRST):
         return kind, field.unit
@@ -194,7 +194,7 @@ def _field(configs: Mapping[str, SourceConfig], part: ViewPart) -> SourceField |
     return next((field for field in config.fields if field.key == part.field), None) if config else None
 
 
-def _worked(view: ViewConfig) -> FormulaColumns:
+def _formula_columns(view: ViewConfig) -> FormulaColumns:
     letters = view.letters[len(view.parts) :]
     return [
         (ViewColumn(letter, formula.title or formula.text, ValueKind.DECIMAL), parse_expression(formula.text))
@@ -203,29 +203,29 @@ def _worked(view: ViewConfig) -> FormulaColumns:
 
 
 def _current_records(
-    session: Session, view: ViewConfig, lines: Sequence[SeriesLine], worked: FormulaColumns, begin: int, end: int
+    session: Session, view: ViewConfig, lines: Sequence[SeriesLine], formulas: FormulaColumns, begin: int, end: int
 ) -> list[ViewRecord]:
-    """Return the rows as they are, or what a function makes of their window."""
+    """Return a record for each row, with current values or with the function of the window."""
     rows = dict[str, dict[str, ViewCell]]()
     latest = history.last_values(session, [line.series for line in lines])
-    wanted = {letter for _column, expression in worked for letter in expression.windowed}
+    windowed = {letter for _column, expression in formulas for letter in expression.windowed}
     windows = dict[tuple[str, str], WindowSummary]()
     for line in lines:
         letter, event = line.column.letter, latest.get(line.series)
         if event is None or line.is_gone:
             continue
         cell: ViewCell | None = ViewCell(event.value, event.number, event.at)
-        if view.function != WindowFunction.LAST or letter in wanted:
+        if view.function != WindowFunction.LAST or letter in windowed:
             windows[letter, line.row] = summarize_window(session, line.series, begin, end)
             if view.function != WindowFunction.LAST:
-                cell = _summed(windows[letter, line.row], view.function, event.at)
+                cell = _window_cell(windows[letter, line.row], view.function, event.at)
         if cell is not None:
             rows.setdefault(line.row, {})[letter] = cell
     records = [ViewRecord(row, cells) for row, cells in rows.items()]
-    return with_formulas(records, worked, windows)
+    return with_formulas(records, formulas, windows)
 
 
-def _summed(summary: WindowSummary, function: WindowFunction, at: int) -> ViewCell | None:
+def _window_cell(summary: WindowSummary, function: WindowFunction, at: int) -> ViewCell | None:
     values: Mapping[WindowFunction, float | None] = {
         WindowFunction.FIRST: summary.first,
         WindowFunction.COUNT: summary.count,
@@ -240,11 +240,11 @@ def _summed(summary: WindowSummary, function: WindowFunction, at: int) -> ViewCe
 
 
 def _event_records(session: Session, lines: Iterable[SeriesLine], begin: int, end: int) -> list[ViewRecord]:
-    """Return what was read in a window, the newest first: values of one row at one moment together."""
-    happened = dict[tuple[int, str], dict[str, ViewCell]]()
+    """Return a record for each row and moment with events, newest first."""
+    by_moment = dict[tuple[int, str], dict[str, ViewCell]]()
     for line in lines:
         for event in history.newest_events(session, line.series, begin, end, limit=MAX_RECORDS):
-            cells = happened.setdefault((event.at, line.row), {})
+            cells = by_moment.setdefault((event.at, line.row), {})
             cells[line.column.letter] = ViewCell(event.value, event.number, event.at)
-    newest = sorted(happened.items(), key=lambda one: (-one[0][0], one[0][1]))
+    newest = sorted(by_moment.items(), key=lambda one: (-one[0][0], one[0][1]))
     return [ViewRecord(row, cells, at) for (at, row), cells in newest]

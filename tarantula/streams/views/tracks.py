@@ -28,68 +28,75 @@ from tarantula.streams.views.config import ViewConfig, ViewPart, is_numeric_colu
 from tarantula.streams.views.expression import Expression
 from tarantula.streams.views.filters import filter_tracks
 
+FormulaColumns = Sequence[tuple[ViewColumn, Expression]]
+WindowSummaries = Mapping[tuple[str, str], WindowSummary]
+"""Summary of the window by letter and row."""
+MAX_TRACKS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class SeriesLine:
-    """One row of one column, as it is kept."""
+    """A stored series of a view: one row of one column."""
 
     column: ViewColumn
     field: SourceField
     row: str
     series: int
     is_gone: bool
-    """Whether the row was not there any more when its source was read last: it has a past, and no present."""
+    """Whether the row was missing at the last reading; it has a history but no current value."""
 
 
 def load_lines(
     session: Session,
     view: ViewConfig,
-    found: Mapping[str, tuple[Source, SourceState]],
+    sources: Mapping[str, tuple[Source, SourceState]],
     configs: Mapping[str, SourceConfig],
     columns: Mapping[int, ViewColumn],
 ) -> list[SeriesLine]:
-    """Return the lines of a view; *columns* are those of its parts, by their place."""
-    ids = {source.id: name for name, (source, _state) in found.items()}
-    kept = dict[tuple[str, str], list[tuple[str, int]]]()
+    """Return the series of a view, given the columns of its parts by index."""
+    ids = {source.id: name for name, (source, _state) in sources.items()}
+    stored = dict[tuple[str, str], list[tuple[str, int]]]()
     for series in session.scalars(select(Series).where(Series.source_id.in_(ids)).order_by(Series.id)):
-        kept.setdefault((ids[series.source_id], series.field), []).append((series.row, series.id))
-    places = {name: _places(state) for name, (_source, state) in found.items()}
+        stored.setdefault((ids[series.source_id], series.field), []).append((series.row, series.id))
+    row_positions = {name: _row_positions(state) for name, (_source, state) in sources.items()}
     lines = list[SeriesLine]()
-    for place, column in columns.items():
-        part = view.parts[place]
-        config, there = configs[part.source], places[part.source]
-        field, leaves = config.field(part.field), _drops_missing_rows(part, config, there)
-        rows = [one for one in kept.get((part.source, part.field), ()) if part.row in (None, one[0])]
-        # Those that are there, as they stand there; others, as they were met.
-        rows.sort(key=lambda one: there.get(one[0], len(there)))
-        lines += [SeriesLine(column, field, row, number, leaves and row not in there) for row, number in rows]
+    for index, column in columns.items():
+        part = view.parts[index]
+        config, positions = configs[part.source], row_positions[part.source]
+        field, hides_missing = config.field(part.field), _drops_missing_rows(part, config, positions)
+        rows = [one for one in stored.get((part.source, part.field), ()) if part.row in (None, one[0])]
+        # Current rows in the order of the page, then others in order of creation.
+        rows.sort(key=lambda one: positions.get(one[0], len(positions)))
+        lines += [
+            SeriesLine(column, field, row, number, hides_missing and row not in positions) for row, number in rows
+        ]
     return lines
 
 
-def _places(state: SourceState) -> dict[str, int]:
-    """Return where rows stood when a source was read last."""
+def _row_positions(state: SourceState) -> dict[str, int]:
+    """Return the index of each row at the last reading."""
     return {row: place for place, row in enumerate(state.memory.get("rows", ()))}
 
 
-def _drops_missing_rows(part: ViewPart, config: SourceConfig, there: Mapping[str, int]) -> bool:
-    """Whether a row that is not there any more is of no interest: nobody asked for it by its name."""
-    return bool(there) and part.row is None and not config.options.get("only")
+def _drops_missing_rows(part: ViewPart, config: SourceConfig, positions: Mapping[str, int]) -> bool:
+    """Whether rows that left the page are hidden: yes, unless they were selected by name."""
+    return bool(positions) and part.row is None and not config.options.get("only")
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesHistory:
-    """What there was between two moments."""
+    """Points of one series in a window."""
 
     grain: Grain
     points: list[TrackPoint]
     sentence: str
-    """What of it is not exact, and why."""
+    """What is not exact, and why."""
 
 
 def load_series_history(
     session: Session, series: int, field: SourceField, begin: int, end: int, most: int
 ) -> SeriesHistory:
-    """Return what is drawn of a series; where it shows single values, also the one that held at the beginning."""
+    """Return the points of a series; if they are single events, the value that held at the start is the first."""
     found = history.chart_points(session, series, begin, end, most)
     aggregation = field.aggregation or default_aggregation(field.kind or ValueKind.TEXT)
     points = list[TrackPoint]()
@@ -99,13 +106,13 @@ def load_series_history(
             points.append(TrackPoint(one.at, number, _summary(one.summary)))
     held = _number(found.before)
     if found.grain == Grain.EVENT and held is not None:
-        # It was read before, and counts for nothing here.
+        # It was read before the window, so its summary is empty.
         points.insert(0, TrackPoint(found.begin, held, WindowSummary()))
     return SeriesHistory(found.grain, points, found.sentence)
 
 
 def summarize_window(session: Session, series: int, begin: int, end: int) -> WindowSummary:
-    """Return what the values of a window come to."""
+    """Return the summary of a series in a window."""
     found = history.window_summary(session, series, begin, end)
     return WindowSummary() if found is None else _summary(found)
 
@@ -123,20 +130,17 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-FormulaColumns = Sequence[tuple[ViewColumn, Expression]]
-WindowSummaries = Mapping[tuple[str, str], WindowSummary]
-"""What the values of a window come to, by letter and row."""
-
-
-def with_formulas(records: Iterable[ViewRecord], worked: FormulaColumns, windows: WindowSummaries) -> list[ViewRecord]:
-    """Add to rows what is worked out of them; a value without rows counts for all of them."""
+def with_formulas(
+    records: Iterable[ViewRecord], formulas: FormulaColumns, windows: WindowSummaries
+) -> list[ViewRecord]:
+    """Add the results of formulas to records; values without a row apply to all rows."""
     rows = list(records)
     shared = {letter: cell.number for one in rows if not one.row for letter, cell in one.cells.items()}
     found = list[ViewRecord]()
     for record in rows:
         numbers = {**shared, **{letter: cell.number for letter, cell in record.cells.items()}}
         cells = dict(record.cells)
-        for column, expression in worked:
+        for column, expression in formulas:
             value = expression.value(numbers, _of_row(windows, record.row))
             if value is not None:
                 at = max((cell.at or 0 for cell in record.cells.values()), default=0)
@@ -145,12 +149,12 @@ def with_formulas(records: Iterable[ViewRecord], worked: FormulaColumns, windows
     return found
 
 
-def formula_tracks(tracks: Sequence[ViewTrack], worked: FormulaColumns, windows: WindowSummaries) -> list[ViewTrack]:
-    """Return a track of each formula, for each row: at every moment at which one of its values changes."""
+def formula_tracks(tracks: Sequence[ViewTrack], formulas: FormulaColumns, windows: WindowSummaries) -> list[ViewTrack]:
+    """Return a track for each formula and row, with a point whenever one of its values changes."""
     rows = list(dict.fromkeys(track.row for track in tracks if track.row)) or [""]
     return [
         ViewTrack(column, row, _worked(_of(tracks, expression, row), expression, _of_row(windows, row)))
-        for column, expression in worked
+        for column, expression in formulas
         for row in rows
         if _of(tracks, expression, row).keys() >= expression.letters
     ]
@@ -180,40 +184,37 @@ def _of_row(windows: WindowSummaries, row: str) -> dict[str, WindowSummary]:
     return {**{letter: summary for (letter, of), summary in windows.items() if not of}, **own}
 
 
-MAX_TRACKS = 40
-
-
 class TrackWindow(NamedTuple):
-    """What is looked at, in microseconds since 1970."""
+    """Window of a chart, in microseconds since 1970."""
 
     begin: int
     end: int
     margin: float = 0.0
-    """Windows on both sides."""
+    """Extension on both sides, in multiples of the window."""
     most: int = 400
-    """Points of one track."""
+    """Maximum number of points of one track."""
 
 
 @dataclass(frozen=True, slots=True)
 class TrackSet:
-    """What there is to draw."""
+    """Tracks of a view."""
 
     tracks: list[ViewTrack] = field(default_factory=list)
     grain: str = ""
-    """The coarsest of them."""
+    """Coarsest level of the tracks."""
     left_out: int = 0
-    """Rows that are too many."""
+    """Number of rows without a track."""
 
 
 def load_tracks(
     session: Session,
     view: ViewConfig,
     lines: Sequence[SeriesLine],
-    worked: FormulaColumns,
+    formulas: FormulaColumns,
     stretch: TrackWindow,
     until: Mapping[str, int | None],
 ) -> TrackSet:
-    """Return the tracks of a stretch of time; *until* says when each source was seen to be as it is."""
+    """Load the tracks of a window; *until* is the time of the last successful reading of each source."""
     drawn = [line for line in lines if is_numeric_column(line.column)]
     around = int((stretch.end - stretch.begin) * stretch.margin)
     begin, end = max(stretch.begin - around, 0), stretch.end + around
@@ -221,16 +222,16 @@ def load_tracks(
         (line, load_series_history(session, line.series, line.field, begin, end, stretch.most))
         for line in drawn[:MAX_TRACKS]
     ]
-    # Of a row that has left, only what it was while it was there.
+    # A row that left the page has a track only if it has values in the window.
     pasts = [(line, past) for line, past in pasts if not line.is_gone or any(one.summary.count for one in past.points)]
     own = [ViewTrack(line.column, line.row, past.points) for line, past in pasts]
-    wanted = {letter for _column, expression in worked for letter in expression.windowed}
+    wanted = {letter for _column, expression in formulas for letter in expression.windowed}
     windows = {
         (line.column.letter, line.row): summarize_window(session, line.series, stretch.begin, stretch.end)
         for line, _past in pasts
         if line.column.letter in wanted
     }
-    tracks = filter_tracks([*own, *formula_tracks(own, worked, windows)], view)
+    tracks = filter_tracks([*own, *formula_tracks(own, formulas, windows)], view)
     grain = max((past.grain for _line, past in pasts), default=Grain.EVENT)
     if grain == Grain.EVENT:
         gone = {(line.column.letter, line.row) for line, _past in pasts if line.is_gone}
@@ -239,12 +240,12 @@ def load_tracks(
 
 
 def _held(track: ViewTrack, until: Mapping[str, int | None], end: int) -> ViewTrack:
-    """Return a track that goes on until its source was read last: the value was seen to be the same."""
+    """Extend a track to the last reading of its source, which had the same value."""
     of = until.get(track.column.source) if track.column.source else min((at or 0 for at in until.values()), default=0)
     last = min(of or 0, end)
     if not track.points or track.points[-1].at >= last:
         return track
-    # It counts for nothing: it is the same value.
+    # The value is the same, so the summary is empty.
     return ViewTrack(
         track.column, track.row, [*track.points, TrackPoint(last, track.points[-1].value, WindowSummary())]
     )

@@ -34,7 +34,7 @@ class NetworkLink(NamedTuple):
 
 def network_chart(sight: ViewProjection) -> dict[str, Any]:
     """Return what two columns of words lead from and to; with fewer, the sources with their rows and values."""
-    words = [column for column in sight.telling if column.kind in (ValueKind.TEXT, ValueKind.URL)]
+    words = [column for column in sight.informative if column.kind in (ValueKind.TEXT, ValueKind.URL)]
     led = len(words) > 1
     links = _between(sight, words[0].letter, words[1].letter) if led else _around(sight)
     sizes, names = dict[NodeKey, float](), dict[NodeKey, str]()
@@ -107,7 +107,7 @@ def _around(sight: ViewProjection) -> list[NetworkLink]:
     titles = {seen.name: seen.title for seen in sight.sources}
     found = list[NetworkLink]()
     for record in sight.records[:MAX_RECORDS]:
-        for column in sight.telling:
+        for column in sight.informative:
             cell = record.cells.get(column.letter)
             if cell is not None:
                 middle = NetworkNode(("source", column.source), titles.get(column.source, sight.title))
@@ -115,7 +115,7 @@ def _around(sight: ViewProjection) -> list[NetworkLink]:
                 if record.row:
                     row = NetworkNode((*middle.key, record.row), record.row)
                     # One value alone is as large as its row.
-                    alone = len(sight.telling) == 1
+                    alone = len(sight.informative) == 1
                     found.append(NetworkLink(middle, row, weight if alone else 0.0))
                     if alone:
                         continue

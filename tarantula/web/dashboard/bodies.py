@@ -125,7 +125,7 @@ class TextBody:
             if record.row:
                 text_element("h3", record.row, "text-base font-bold m-0 break-words")
             with ui.element("dl").classes("m-0 mb-3 w-full flex flex-wrap gap-x-8 gap-y-2"):
-                for column in sight.telling:
+                for column in sight.informative:
                     with ui.element("div").classes("min-w-0"):
                         _named_value(record.cells.get(column.letter), column, sight)
 
@@ -137,7 +137,9 @@ class OneLineBody:
         """Show a view."""
         parts = list[str]()
         for record in sight.records[:MAX_ROWS]:
-            values = ", ".join(f"{one.title} {format_cell(record.cells.get(one.letter), one)}" for one in sight.telling)
+            values = ", ".join(
+                f"{one.title} {format_cell(record.cells.get(one.letter), one)}" for one in sight.informative
+            )
             parts.append(f"{record.row}: {values}" if record.row else values)
         line = text_element("p", " · ".join(parts), "m-0 w-full truncate value")
         line.props["title"] = line.text
@@ -156,12 +158,12 @@ class TableBody:
             [
                 *([format_timestamp(record.at)] if happened else []),
                 *([record.row] if named else []),
-                *(_in_table(record.cells.get(column.letter), column) for column in sight.telling),
+                *(_in_table(record.cells.get(column.letter), column) for column in sight.informative),
             ]
             for record in sight.records[:MAX_ROWS]
         ]
-        numbers = [len(headings) + place for place, column in enumerate(sight.telling) if is_numeric_column(column)]
-        titles = [*headings, *(column.title for column in sight.telling)]
+        numbers = [len(headings) + place for place, column in enumerate(sight.informative) if is_numeric_column(column)]
+        titles = [*headings, *(column.title for column in sight.informative)]
         small_table(sight.title, titles, rows, numbers, "max-h-96")
 
 
