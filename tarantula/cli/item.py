@@ -35,9 +35,9 @@ from tarantula.lifecycle.control import extend_item, stop_item
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import check_removable, remove_item
 from tarantula.models import Item
-from tarantula.publications.attention import FiredRule, is_complete
+from tarantula.publications.attention import FiredRule
 from tarantula.services.deposit import Deposit
-from tarantula.store.listings import find_item
+from tarantula.store.listings import find_item, is_complete
 
 ItemUrn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
 By = Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who decides; your login name unless told.")]
@@ -170,7 +170,12 @@ def _changed(changed: bool | None) -> str:
 def export(
     urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
     form: Annotated[
-        ExportFormat, typer.Option("--format", help="As one WACZ file, or as a BagIt folder.")
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help=f"{' or '.join(ExportFormat)}, a name of TARANTULA_EXPORTERS, or an import path.",
+        ),
     ] = ExportFormat.WACZ,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="Where to; the home's exports unless told.")

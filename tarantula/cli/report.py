@@ -11,10 +11,10 @@ from rich.filesize import decimal
 from rich.text import Text
 
 from tarantula.archive.quality.report import ItemReport, ReportTotals
-from tarantula.archive.quality.report import make_report as count
 from tarantula.cli.terminal import console, table, write_json
 from tarantula.core.database import open_database
 from tarantula.freshness.report import FreshnessReport
+from tarantula.services.reports import report_with_freshness
 from tarantula.store import listings
 
 DEFAULT_SERVERS = 20
@@ -50,7 +50,7 @@ def show_report(urn: str, servers: int = DEFAULT_SERVERS) -> None:
 
 def _count(urn: str, servers: int | None) -> ItemReport:
     with open_database() as database, database.reading() as session:
-        return count(session, listings.find_item(session, urn), servers, belief=True)
+        return report_with_freshness(session, listings.find_item(session, urn), servers)
 
 
 def _summary(totals: ReportTotals) -> str:

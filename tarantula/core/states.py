@@ -28,6 +28,9 @@ class DocumentState(IntEnum):
 COLLECTED_STATES = range(200, 300)
 """States of successfully collected documents."""
 
+REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
+"""HTTP codes of redirects that are followed."""
+
 UNREACHED_STATES = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR})
 """States that describe a failed connection, and not the document."""
 

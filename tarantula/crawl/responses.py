@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from tarantula.core.states import DocumentState, state_meaning
+from tarantula.core.states import REDIRECT_CODES, DocumentState, state_meaning
 from tarantula.core.urls import is_web, redirect_target
 from tarantula.fetch.errors import DownloadError, RefusedByRule
 from tarantula.fetch.exchange import Exchange, ResponseHead
@@ -21,8 +21,6 @@ from tarantula.scope.scope import Scope
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
-
-REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
 
 
 def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> CollectedDocument:

@@ -44,7 +44,7 @@ ROWS_PER_FETCH = 1000
 
 
 class CopiedRecord(NamedTuple):
-    """A record in its new place."""
+    """New location of a copied record."""
 
     item_id: int
     warc: str
@@ -55,36 +55,36 @@ class CopiedRecord(NamedTuple):
 
 @dataclass(slots=True)
 class Handover:
-    """What was handed over."""
+    """Records handed over to later items."""
 
     copies: dict[int, CopiedRecord] = field(default_factory=dict)
     """By the id of the document whose record it is."""
     files: list[Path] = field(default_factory=list)
     lost: dict[int, str] = field(default_factory=dict)
-    """Records that could not be read, each with a sentence that names the file and the place."""
+    """Unreadable records, each with a message that has file and offset."""
 
     @property
     def bytes(self) -> int:
-        """How large the records are."""
+        """Total size of the copied records."""
         return sum(copy.warc_length for copy in self.copies.values())
 
     def undo(self) -> None:
-        """Remove the files that were made."""
+        """Delete the files that were written."""
         for path in self.files:
             path.unlink(missing_ok=True)
 
 
 def copy_referred_records(session: Session, installation: Config, item: Item, done: Handover | None = None) -> Handover:
-    """Copy the records of an item that others refer to into the oldest of these. No row changes yet.
+    """Copy the records of an item that others refer to into the oldest referring item, without changing rows.
 
-    It takes as long as copying takes, and needs no transaction that writes.
+    Copying may take long, and needs no write transaction.
     """
     handover = done or Handover()
     archive = installation.items / item.urn / "archive"
     try:
         with ExitStack() as stack:
             target = _Target(stack, installation, session, handover)
-            for row in _wanted(session, item):
+            for row in _referred_records(session, item):
                 if row.id not in handover.copies and row.id not in handover.lost:
                     _copy(archive / row.warc, row, target, handover)
     except BaseException:
@@ -94,17 +94,17 @@ def copy_referred_records(session: Session, installation: Config, item: Item, do
 
 
 def hand_over(session: Session, installation: Config, item: Item, copied: Handover | None = None) -> Handover:
-    """Give the records of an item that others refer to into their care; the item can then be removed.
+    """Transfer the records of an item that others refer to, so that the item can be removed.
 
-    What `copy_for_heirs` copied before need not be copied while others wait for the database.
+    Records that `copy_referred_records` has *copied* before are not copied within this write transaction.
     """
-    _hold(session, item)
+    _lock_publication(session, item)
     handover = copy_referred_records(session, installation, item, copied)
     try:
         referring = _referring_items(session, item)
-        given = (row for row in _wanted(session, item) if row.id in handover.copies)
-        while rows := list(islice(given, ROWS_PER_FETCH)):
-            _give(session, rows, handover.copies)
+        transferred = (row for row in _referred_records(session, item) if row.id in handover.copies)
+        while rows := list(islice(transferred, ROWS_PER_FETCH)):
+            _transfer(session, rows, handover.copies)
         session.execute(delete(InheritedRecord).where(InheritedRecord.item_id == item.id))
         for other in referring:
             write_item_indexes(session, other, installation.items / other.urn)
@@ -114,8 +114,8 @@ def hand_over(session: Session, installation: Config, item: Item, copied: Handov
     return handover
 
 
-def _hold(session: Session, item: Item) -> None:
-    """Keep items of the publication from being begun; refuse if one is being collected: it may refer to this one."""
+def _lock_publication(session: Session, item: Item) -> None:
+    """Lock the publication and its items; raise an error if one is being collected, since it may refer to this item."""
     session.execute(select(Publication.id).where(Publication.id == item.publication_id).with_for_update())
     others = select(Item.urn, Item.state).where(Item.publication_id == item.publication_id, Item.id != item.id)
     for urn, state in session.execute(others.with_for_update()):
@@ -125,20 +125,20 @@ def _hold(session: Session, item: Item) -> None:
             )
 
 
-def _wanted(session: Session, item: Item) -> Iterator[Any]:
-    """Yield the item's records that others refer to, each with the oldest item that does, in the order of the files."""
+def _referred_records(session: Session, item: Item) -> Iterator[Any]:
+    """Yield the item's records that others refer to, each with the oldest referring item, in file order."""
     referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING_TABLES)
     other = union_all(*(rows.where(rows.selected_columns.refers_to_id.is_not(None)) for rows in referring)).subquery()
     for source in (Document, InheritedRecord):
         columns = [getattr(source, column.name) for column in InheritedRecord.__table__.columns]
-        heir = func.min(other.c.item_id).label("heir_id")
+        receiver = func.min(other.c.item_id).label("receiver_id")
         rows = session.execute(
-            select(*columns, heir)
+            select(*columns, receiver)
             .join(other, other.c.refers_to_id == source.id)
             .where(source.item_id == item.id, other.c.item_id != item.id, source.warc.is_not(None))
             .where(other.c.digest == source.digest)
             .group_by(*columns)
-            .order_by(heir, source.warc, source.warc_offset)
+            .order_by(receiver, source.warc, source.warc_offset)
         )
         yield from rows.yield_per(ROWS_PER_FETCH)
 
@@ -153,7 +153,7 @@ def _referring_items(session: Session, item: Item) -> list[Item]:
     return list(session.scalars(chosen.order_by(Item.id)))
 
 
-def _give(session: Session, rows: list[Any], copies: dict[int, CopiedRecord]) -> None:
+def _transfer(session: Session, rows: list[Any], copies: dict[int, CopiedRecord]) -> None:
     session.execute(delete(InheritedRecord).where(InheritedRecord.id.in_([row.id for row in rows])))
     kept = ("id", "url", "collected_at", "state", "type", "digest")
     session.execute(
@@ -163,7 +163,7 @@ def _give(session: Session, rows: list[Any], copies: dict[int, CopiedRecord]) ->
 
 
 class _Target:
-    """The file that is being written: one for each heir and each file that is read."""
+    """The file being written: one per receiving item and source file."""
 
     def __init__(self, stack: ExitStack, installation: Config, session: Session, handover: Handover) -> None:
         self._stack = stack
@@ -173,11 +173,11 @@ class _Target:
         self._key: tuple[int, str] | None = None
         self._file: IO[bytes] | None = None
 
-    def of(self, row: Any, source: BinaryIO) -> IO[bytes]:
-        """Return the file for a row; it begins like the one from which the row's record comes."""
-        if self._key != (row.heir_id, row.warc) or self._file is None:
-            self._key = (row.heir_id, row.warc)
-            self._file = self._open(self._session.get_one(Item, row.heir_id).urn)
+    def file_for(self, row: Any, source: BinaryIO) -> IO[bytes]:
+        """Return the file for a row; it starts with the warcinfo record of the source file."""
+        if self._key != (row.receiver_id, row.warc) or self._file is None:
+            self._key = (row.receiver_id, row.warc)
+            self._file = self._open(self._session.get_one(Item, row.receiver_id).urn)
             with suppress(DamagedRecord):
                 copy_bytes(source, 0, end_of_record(source, 0), self._file)
         return self._file
@@ -202,7 +202,7 @@ def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
     try:
         with open_record(path, row.warc_offset) as source:
             end = end_of_record(source, row.warc_offset)
-            file = target.of(row, source)
+            file = target.file_for(row, source)
             with write_errors(Path(file.name)):
                 offset = file.tell()
                 copy_bytes(source, row.warc_offset, end, file)
@@ -211,12 +211,12 @@ def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
         handover.lost[row.id] = str(error)
     else:
         handover.copies[row.id] = CopiedRecord(
-            row.heir_id, Path(file.name).name, offset, end - row.warc_offset, rendered
+            row.receiver_id, Path(file.name).name, offset, end - row.warc_offset, rendered
         )
 
 
 def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:
-    """Copy the browser's version as well: a document that was carried over is shown by it."""
+    """Copy the record of the rendered page too, which is shown for documents carried over."""
     if row.rendered_offset is None:
         return None
     offset = file.tell()
@@ -225,7 +225,7 @@ def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:
 
 
 def check_removable(item: Item) -> None:
-    """Refuse to remove an item that somebody may be at work on."""
+    """Raise an error if the state of an item does not allow its removal."""
     if ItemState(item.state) not in REMOVABLE_ITEM_STATES:
         raise ConflictError(
             f"Item {item.urn} is {item.state} and cannot be removed. "
@@ -234,9 +234,9 @@ def check_removable(item: Item) -> None:
 
 
 def remove_item(installation: Config, database: Database, urn: str) -> list[str]:
-    """Remove an item for good: what was collected, what was made of it, and every row.
+    """Remove an item: its files and all its rows.
 
-    Records that later items refer to are given into their care; return why some could not be, a sentence each.
+    Records that later items refer to are handed over; return a message for each that could not be.
     """
     with database.reading() as session:
         item = find_item(session, urn)

@@ -1,22 +1,18 @@
-"""Attention rules of a publication on indicators (``errors > 20%``, ``base-missing``, ``404
-> 10%``), and which fired.
-"""
+"""Attention rules of a publication on indicators: ``errors > 20%``, ``base-missing``, ``404 > 10%``."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import NamedTuple
 
 from tarantula.core.messages import did_you_mean
-from tarantula.core.states import ItemState, Validation
-from tarantula.models import Item
 
 
 class IndicatorUnit(Enum):
-    """What an indicator is measured in."""
+    """Unit of an indicator."""
 
     PERCENT = "%"
     NUMBER = ""
@@ -24,44 +20,44 @@ class IndicatorUnit(Enum):
 
 
 class RuleEffect(StrEnum):
-    """What follows when a rule fires."""
+    """Effect of a rule that fires."""
 
     ATTENTION = "attention"
-    """Somebody should look at the item."""
+    """The item needs attention."""
     INCOMPLETE = "incomplete"
-    """The item is not called complete."""
+    """The item is not complete."""
 
 
 class IndicatorMeasure(NamedTuple):
-    """An indicator that rules can speak of."""
+    """An indicator that rules can refer to, with the sentence that reports its value."""
 
     unit: IndicatorUnit
     sentence: str
 
 
 MEASURES = {
-    "errors": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents that were asked for could not be had"),
-    "waiting": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents still wait"),
+    "errors": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the requested documents failed"),
+    "waiting": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents are still waiting"),
     "collected": IndicatorMeasure(IndicatorUnit.NUMBER, "{} documents were collected"),
     "documents": IndicatorMeasure(IndicatorUnit.PERCENT, "The number of documents changed by {}"),
     "bytes": IndicatorMeasure(IndicatorUnit.PERCENT, "The bytes changed by {}"),
-    "missing-requisites": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of what pages are made of could not be had"),
-    "vanished-servers": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the servers of the item before are gone"),
-    "vanished-types": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the types of the item before are gone"),
+    "missing-requisites": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the page requisites are missing"),
+    "vanished-servers": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the servers of the previous item are gone"),
+    "vanished-types": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the types of the previous item are gone"),
     "base-missing": IndicatorMeasure(IndicatorUnit.FLAG, "The base document was not collected"),
     "base-changed": IndicatorMeasure(IndicatorUnit.FLAG, "The base document changed"),
 }
 STATE_MEASURE = IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents have that state")
 
 IndicatorValues = Mapping[str, float | None]
-"""The value of every indicator; none where it cannot be told. A state that is not there has no documents."""
+"""Values of the indicators; None if unknown. A state without a value has no documents."""
 
 _RULE = re.compile(r"([a-z-]+|-?\d{1,3})(?:\s*([<>])\s*([+-]?\d{1,12}(?:\.\d{1,6})?)\s*(%?))?")
 
 
 @dataclass(frozen=True, slots=True)
 class AttentionRule:
-    """An indicator, and where it must not be: over a limit, under it, or true at all."""
+    """An indicator with a limit that it must not exceed or fall below, or a yes-or-no indicator."""
 
     indicator: str
     sign: str = ""
@@ -74,11 +70,11 @@ class AttentionRule:
 
     @property
     def measure(self) -> IndicatorMeasure:
-        """What it speaks of."""
+        """The measure of its indicator."""
         return MEASURES.get(self.indicator, STATE_MEASURE)
 
     def fires(self, values: IndicatorValues) -> bool:
-        """Whether the item is as it should not be; what cannot be told fires nothing."""
+        """Whether the rule is violated; an unknown value never fires."""
         value = self.value(values)
         if value is None:
             return False
@@ -87,13 +83,13 @@ class AttentionRule:
         return value > self.limit if self.sign == ">" else value < self.limit
 
     def value(self, values: IndicatorValues) -> float | None:
-        """Return the value that it looks at."""
+        """Return the value of its indicator."""
         return values.get(self.indicator, None if self.indicator in MEASURES else 0.0)
 
 
 @dataclass(frozen=True, slots=True)
 class FiredRule:
-    """A rule that an item breaks."""
+    """A rule that an item violates."""
 
     rule: str
     effect: str
@@ -102,7 +98,7 @@ class FiredRule:
 
 
 def parse_rule(text: str) -> AttentionRule:
-    """Read a rule, or say in one sentence what is wrong with it."""
+    """Parse a rule; raise ValueError with a message for people."""
     found = _RULE.fullmatch(text.strip().lower())
     if found is None:
         raise ValueError(f"{text[:80]!r} is not a rule. Write it as 'errors > 20%', '404 > 10%' or base-missing.")
@@ -124,42 +120,30 @@ def check_rule(text: str) -> str:
 
 
 def evaluate_rules(values: IndicatorValues, attention: list[str], incomplete: list[str]) -> list[FiredRule]:
-    """Return the rules that an item breaks, the grave ones first."""
+    """Return the rules that fire, those of *incomplete* first."""
     rules = [(rule, RuleEffect.INCOMPLETE) for rule in incomplete] + [
         (rule, RuleEffect.ATTENTION) for rule in attention
     ]
     return [_fired(rule, effect, values) for text, effect in rules if (rule := parse_rule(text)).fires(values)]
 
 
+def fired_sentence(rule: AttentionRule, value: float) -> str:
+    """Return the sentence that reports a fired rule with the value of its indicator."""
+    sentence = rule.measure.sentence.format(_decimal(value, 1) + rule.measure.unit.value)
+    return f"{sentence} ({rule})."
+
+
 def _fired(rule: AttentionRule, effect: RuleEffect, values: IndicatorValues) -> FiredRule:
     value = rule.value(values) or 0.0
-    said = rule.measure.sentence.format(_decimal(value, 1) + rule.measure.unit.value)
-    return FiredRule(str(rule), effect, round(value, 2), f"{said} ({rule}).")
+    return FiredRule(str(rule), effect, round(value, 2), fired_sentence(rule, value))
 
 
 def _how_to_write(name: str, unit: IndicatorUnit) -> str:
     if unit is IndicatorUnit.FLAG:
-        return f"{name} is true or not, and stands alone"
+        return f"{name} is a yes-or-no indicator and takes no limit"
     example = "20%" if unit is IndicatorUnit.PERCENT else "20"
     return f"{name} is a {'percentage' if unit is IndicatorUnit.PERCENT else 'number'}, as in '{name} > {example}'"
 
 
 def _decimal(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".rstrip("0").rstrip(".")
-
-
-def attention_reasons(item: Item) -> list[str]:
-    """Return why somebody should look at an item, one sentence a rule; nothing once somebody has decided."""
-    if item.validation != Validation.PENDING:
-        return []
-    return [fired["reason"] for fired in item.attention or ()]
-
-
-def is_complete(state: str, effects: Iterable[str]) -> bool:
-    """Whether an item of that state is called complete: archived, and no rule that fired stands against it."""
-    return state == ItemState.ARCHIVED and RuleEffect.INCOMPLETE not in effects
-
-
-def fired_effects(item: Item) -> list[str]:
-    """Return the effects of the rules that an item broke when it ended."""
-    return [fired["effect"] for fired in item.attention or ()]

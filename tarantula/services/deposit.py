@@ -1,4 +1,4 @@
-"""The Python interface to what was collected, for programs that Tarântula is a module of."""
+"""Python interface to collected items, for programs that embed Tarântula."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Self
 from sqlalchemy import select
 
 from tarantula.archive.diff.pages import text_lines
-from tarantula.archive.export.exporter import ExportResult, export_item, parse_export_format
+from tarantula.archive.export.exporter import ExportResult, export_item
 from tarantula.archive.quality import validation
 from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
 from tarantula.archive.quality.indicators import Indicators, load_indicators
@@ -28,13 +28,13 @@ from tarantula.store.warc_reader import decode_payload, read_record
 
 
 def text_of(body: bytes, content_type: str | None) -> str | None:
-    """Return the text of a body as a reader sees it, by what its Content-Type header says; nothing if it has none."""
+    """Return the visible text of a body with this Content-Type; None if it is not text."""
     lines = text_lines(body, media_type(content_type), charset_of(content_type))
     return "\n".join(lines) if lines is not None else None
 
 
 class Deposit:
-    """Items, documents and bodies of one installation; to be closed, or used with ``with``."""
+    """Items, documents and bodies of one installation; close it, or use it as a context manager."""
 
     def __init__(self, installation: Config | None = None) -> None:
         self._installation = installation or Config()
@@ -47,11 +47,12 @@ class Deposit:
         self.close()
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._database.close()
 
     def items(self, publication: str | None = None, validation: str | None = None) -> list[ItemRow]:
-        """Return items, oldest first: all, or those of a publication, or those that are pending, valid or rejected."""
+        """Return items, oldest first, optionally of one publication or with one validation (pending, valid,
+        rejected)."""
         with self._database.reading() as session:
             rows = listings.list_items(
                 session, registry.get_publication(session, publication) if publication is not None else None
@@ -59,12 +60,12 @@ class Deposit:
         return [row for row in rows if validation in (None, row.validation)]
 
     def documents(self, urn: str) -> Iterator[DocumentRow]:
-        """Yield an item's documents in the order in which they became known, whatever their state."""
+        """Yield an item's documents in order of discovery, in any state."""
         with self._database.reading() as session:
             yield from listings.list_documents(session, find_item(session, urn))
 
     def body_of(self, urn: str, url: str) -> bytes | None:
-        """Return what a server sent for a URL, unpacked; nothing if the item has no such bytes."""
+        """Return the decoded response body of a URL; None if the item has none."""
         with self._database.reading() as session:
             item = find_item(session, urn)
             key = key_of(canonical(url) or url)
@@ -78,31 +79,31 @@ class Deposit:
             return self._installation.items / find_item(session, urn).urn
 
     def mirror(self, urn: str) -> Path | None:
-        """Return the folder of an item's browsable copy, if it was converted."""
+        """Return the folder of an item's mirror, if it was converted."""
         with self._database.reading() as session:
             folder = self._installation.archived / find_item(session, urn).urn
         return folder if folder.is_dir() else None
 
     def export(self, urn: str, form: str, output: Path, force: bool = False) -> ExportResult:
-        """Write an item for deposit, whole, as ``wacz`` or ``bagit``; *force* replaces what is there."""
-        return export_item(self._installation, self._database, urn, parse_export_format(form), output, force)
+        """Export an item in a format such as ``wacz`` or ``bagit``; *force* replaces an existing export."""
+        return export_item(self._installation, self._database, urn, form, output, force)
 
     def indicators(self, urn: str) -> Indicators:
-        """Return what helps to decide about an item."""
+        """Return the quality indicators of an item."""
         with self._database.reading() as session:
             return load_indicators(session, find_item(session, urn))
 
     def decisions(self, urn: str) -> list[ItemDecision]:
-        """Return what was decided about an item, oldest first."""
+        """Return the decisions about an item, oldest first."""
         with self._database.reading() as session:
             return validation.list_decisions(session, find_item(session, urn))
 
     def validate(self, urn: str, by: str, why: str = "", anyway: bool = False) -> ItemDecision:
-        """Accept an item, and call the hooks; *anyway* accepts one that is not complete."""
+        """Accept an item and call the hooks; *anyway* accepts an incomplete one."""
         return self._decide(urn, Validation.VALID, by, why, anyway)
 
     def reject(self, urn: str, by: str, why: str) -> ItemDecision:
-        """Refuse an item, and call the hooks."""
+        """Reject an item and call the hooks."""
         return self._decide(urn, Validation.REJECTED, by, why)
 
     def _decide(self, urn: str, decision: Validation, by: str, why: str, anyway: bool = False) -> ItemDecision:

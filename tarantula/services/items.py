@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from tarantula.accounts.roles import Role
-from tarantula.archive.export.exporter import SUFFIXES, UNFINISHED_STATES, ExportFormat
+from tarantula.archive.export.exporter import UNFINISHED_STATES, ExportFormat, default_export_path
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.states import (
     ACTIVE_ITEM_STATES,
@@ -168,7 +168,7 @@ def record_conversion(context: ServiceContext, urn: str) -> None:
     with context.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
         if "convert" not in allowed_verbs(ItemState(state)):
-            raise ConflictError(f"Item {urn} is {state}. Its links can be converted when that has ended.")
+            raise ConflictError(f"Item {urn} is {state}. Convert its links when it has ended.")
 
 
 def remove(context: ServiceContext, urn: str) -> list[str]:
@@ -272,7 +272,7 @@ def _collectors_of(session: Session, item: Item) -> list[LiveCollector]:
 
 
 def _export_path(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
-    return context.installation.home / "exports" / f"{urn}{SUFFIXES[form]}"
+    return default_export_path(context.installation, urn, form)
 
 
 def _export_row(path: Path, form: ExportFormat) -> ExportRow:

@@ -12,11 +12,10 @@ from sqlalchemy.orm import Session, joinedload
 from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ACTIVE_ITEM_STATES, Validation
 from tarantula.models import Item, Publication
-from tarantula.publications.attention import attention_reasons
 from tarantula.services.context import ServiceContext
 from tarantula.services.items import count_documents
 from tarantula.services.publications import PublicationRow, publication_rows
-from tarantula.store.listings import DocumentCounts
+from tarantula.store.listings import DocumentCounts, attention_reasons
 from tarantula.store.liveness import live_collectors
 from tarantula.streams.export.prometheus import MetricLabels, last_numbers
 

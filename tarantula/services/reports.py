@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
-from tarantula.archive.quality import report as reports
-from tarantula.archive.quality.report import ItemReport
+from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.freshness.report import freshness_report
 from tarantula.models import Item
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
@@ -59,7 +61,13 @@ def item_report(
 ) -> ItemReport:
     """Return the report of an item, with the freshness estimate if *belief*."""
     with context.reading() as session:
-        return reports.make_report(session, listings.find_item(session, urn), servers, belief)
+        item = listings.find_item(session, urn)
+        return report_with_freshness(session, item, servers) if belief else make_report(session, item, servers)
+
+
+def report_with_freshness(session: Session, item: Item, servers: int | None = None) -> ItemReport:
+    """Return the report of an item, with the estimated freshness of a refresh item."""
+    return replace(make_report(session, item, servers), belief=freshness_report(session, item))
 
 
 def publication_reports(context: ServiceContext, publication: str) -> list[ItemReport]:

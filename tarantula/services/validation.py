@@ -15,9 +15,9 @@ from tarantula.archive.quality.review_list import ReviewEntry, make_review_list
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.core.states import Validation
 from tarantula.models import Item
-from tarantula.publications.attention import FiredRule, attention_reasons, is_complete
+from tarantula.publications.attention import FiredRule
 from tarantula.services.context import ServiceContext
-from tarantula.store.listings import find_item
+from tarantula.store.listings import attention_reasons, find_item, is_complete
 
 MAX_UNDECIDED = 200
 

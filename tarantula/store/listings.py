@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,9 +13,9 @@ from sqlalchemy.orm import Session, aliased, joinedload
 from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
 from tarantula.core.reasons import reason_fields
-from tarantula.core.states import COLLECTED_STATES, DocumentState
+from tarantula.core.states import COLLECTED_STATES, DocumentState, ItemState, Validation
 from tarantula.models import Document, Item, Publication, Server
-from tarantula.publications.attention import attention_reasons, fired_effects, is_complete
+from tarantula.publications.attention import RuleEffect, fired_sentence, parse_rule
 
 ROWS_PER_FETCH = 1000
 
@@ -128,6 +128,23 @@ def item_row(item: Item, counts: DocumentCounts) -> ItemRow:
         attention=attention_reasons(item),
         **counts.model_dump(),
     )
+
+
+def attention_reasons(item: Item) -> list[str]:
+    """Return why an item needs attention, one sentence per fired rule; empty after a decision."""
+    if item.validation != Validation.PENDING:
+        return []
+    return [fired_sentence(parse_rule(fired["rule"]), fired["value"]) for fired in item.attention or ()]
+
+
+def is_complete(state: str, effects: Iterable[str]) -> bool:
+    """Whether an item is complete: archived, and no rule with the effect ``incomplete`` fired."""
+    return state == ItemState.ARCHIVED and RuleEffect.INCOMPLETE not in effects
+
+
+def fired_effects(item: Item) -> list[str]:
+    """Return the effects of the rules that fired when an item ended."""
+    return [fired["effect"] for fired in item.attention or ()]
 
 
 def list_documents(session: Session, item: Item) -> Iterator[DocumentRow]:

@@ -1,4 +1,4 @@
-"""The tables of those who use an installation."""
+"""Tables of accounts, login sessions, tokens and the audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tarantula.core.columns import Base, UtcDateTime
 
 
 class Account(Base):
-    """Somebody who may log in."""
+    """A user who may log in."""
 
     __tablename__ = "account"
 
@@ -24,54 +24,54 @@ class Account(Base):
     """Hashed with argon2."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """Since when nobody can log in with it."""
+    """When it was disabled."""
 
 
 class LoginSession(Base):
-    """Somebody who has logged in, in one browser."""
+    """A login in one browser."""
 
     __tablename__ = "login_session"
 
     digest: Mapped[str] = mapped_column(String(64), primary_key=True)
-    """Of the secret that the browser has."""
+    """Hash of the session secret."""
     account_id: Mapped[int | None] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
-    """``None`` for whoever came by the link that is printed while there is no account."""
+    """``None`` for a login through the link that is printed while there is no account."""
     name: Mapped[str] = mapped_column(String(100))
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
 
 class Token(Base):
-    """What a program shows in the place of a password."""
+    """API token, used by programs instead of a password."""
 
     __tablename__ = "token"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
     name: Mapped[str] = mapped_column(String(100))
-    """What it is for."""
+    """Its purpose."""
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     role: Mapped[str] = mapped_column(String(20))
-    """Never more than its account's, whatever is written here."""
+    """Limited to the role of its account."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class FailedLogin(Base):
-    """Who could not log in lately: the name of an account, or an address."""
+    """Recent failed logins of an account name or an IP address."""
 
     __tablename__ = "failed_login"
 
     who: Mapped[str] = mapped_column(String(140), primary_key=True)
     failures: Mapped[int] = mapped_column(Integer)
-    """In a row."""
+    """Number in a row."""
     at: Mapped[datetime] = mapped_column(UtcDateTime)
-    """Of the last one."""
+    """Time of the last failure."""
 
 
 class AuditEntry(Base):
-    """Something that somebody changed."""
+    """A change made by a user."""
 
     __tablename__ = "audit_entry"
 
@@ -79,7 +79,7 @@ class AuditEntry(Base):
     at: Mapped[datetime] = mapped_column(UtcDateTime)
     who: Mapped[str] = mapped_column(String(100))
     action: Mapped[str] = mapped_column(String(60))
-    """What was done, as ``publication.edit``."""
+    """Kind of change, as ``publication.edit``."""
     subject: Mapped[str] = mapped_column(String(300), index=True)
-    """To what: a name or a urn."""
+    """The changed object: a name or a urn."""
     detail: Mapped[dict[str, Any]] = mapped_column(JSON)

@@ -1,4 +1,4 @@
-"""The tables of documents: what became of each, what it names, and what happened to it."""
+"""Tables of documents: state and capture, visits, links, inherited records and the journal."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from sqlalchemy.orm import Mapped, mapped_column
 from tarantula.core.columns import Base, BigId, UtcDateTime
 
 TRIED = "state NOT IN (0, -5, -6, -9)"
-"""Of documents whose turn came, or that a rule refused in a way that is seldom."""
+"""Condition of the state index: documents that were requested, or refused in a rare way."""
 UNDER_WAY = "released_at IS NOT NULL AND before IS NOT NULL AND made_at IS NULL"
-"""Of visits because of which a document waits, or is being collected."""
+"""Condition for visits whose document waits or is being collected because of them."""
 
 
 class Document(Base):
-    """One URL of an item, before, during and after it is collected. A waiting row is a frontier entry."""
+    """One URL of an item, before, during and after its collection. A waiting row is a frontier entry."""
 
     __tablename__ = "document"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True)
-    # No foreign keys here nor in `link`: each check costs as much as the row, and rows are only made by the writer.
+    # No foreign keys here and in `link`: each check costs as much as the row, and only the writer inserts rows.
     item_id: Mapped[int] = mapped_column(Integer)
     key: Mapped[bytes] = mapped_column(LargeBinary(16))
     """`tarantula.core.urls.key_of` its canonical URL."""
     url: Mapped[str] = mapped_column(Text)
     server_id: Mapped[int] = mapped_column(Integer)
     depth: Mapped[int] = mapped_column(Integer)
-    """Links from the base document; a redirect is no step."""
+    """Links from the base document; redirects do not count."""
     kind: Mapped[int] = mapped_column(SmallInteger)
-    """`tarantula.links.link.LinkKind` of the link that named it."""
+    """`tarantula.links.link.LinkKind` of the link that led to it."""
     redirects: Mapped[int] = mapped_column(SmallInteger)
-    """How many redirects in a row led here."""
+    """Number of consecutive redirects that led here."""
     rank: Mapped[int] = mapped_column(Integer)
-    """Its place among the waiting documents of its server, lowest first."""
+    """Order among the waiting documents of its server, lowest first."""
     tries: Mapped[int] = mapped_column(SmallInteger)
     via_id: Mapped[int | None] = mapped_column(BigId)
-    """The document that first named it."""
+    """The document that first linked to it."""
     state: Mapped[int] = mapped_column(SmallInteger)
     rule: Mapped[str | None] = mapped_column(String(60))
     """The rule that refused it, if one did."""
@@ -61,20 +61,20 @@ class Document(Base):
     links: Mapped[int | None] = mapped_column(Integer)
     collected_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     warc: Mapped[str | None] = mapped_column(String(200))
-    """The file that holds it, below the item's ``archive`` directory."""
+    """The WARC file, below the item's ``archive`` directory."""
     warc_offset: Mapped[int | None] = mapped_column(BigInteger)
     warc_length: Mapped[int | None] = mapped_column(BigInteger)
     rendered_offset: Mapped[int | None] = mapped_column(BigInteger)
-    """Where the browser's version of it is, in the same file."""
+    """Offset of the rendered page's record, in the same file."""
     refers_to_id: Mapped[int | None] = mapped_column(BigId)
-    """The document whose record has its body, if its own is a revisit: a row, or an inherited record."""
+    """The document or inherited record that holds the body, if this one's record is a revisit."""
     unmodified: Mapped[bool | None] = mapped_column(Boolean)
-    """Whether the server said that it had not changed, and sent nothing."""
+    """Whether the server answered 304 without a body."""
     charset: Mapped[str | None] = mapped_column(String(40))
-    """What its Content-Type header says of the charset."""
+    """From the Content-Type header."""
     etag: Mapped[str | None] = mapped_column(String(200))
     last_modified: Mapped[str | None] = mapped_column(String(60))
-    """With these two a later item asks whether it has changed."""
+    """Validators for conditional requests of later items."""
 
     __table_args__ = (
         UniqueConstraint("item_id", "key"),
@@ -100,7 +100,8 @@ class Document(Base):
             sqlite_where=text("state = 0"),
             postgresql_where=text("state = 0"),
         ),
-        # For those who look. A row enters these when it is done with, and not when it is found: that must stay fast.
+        # For queries of people. A row enters these indexes when it is finished, not when it is discovered: inserting
+        # must stay fast.
         Index("ix_document_state", "item_id", "state", "id", sqlite_where=text(TRIED), postgresql_where=text(TRIED)),
         Index(
             "ix_document_type",
@@ -124,14 +125,14 @@ class Document(Base):
 
 
 class InheritedRecord(Base):
-    """A record that an item took over when the item that had collected it was removed, for others still refer to it."""
+    """A WARC record received from a removed item, because other items refer to it."""
 
     __tablename__ = "inherited_record"
 
     id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
-    """The id that its document had."""
+    """The id of its former document."""
     item_id: Mapped[int] = mapped_column(ForeignKey("item.id"), index=True)
-    """Whose it is now."""
+    """The item that holds it now."""
     url: Mapped[str] = mapped_column(Text)
     collected_at: Mapped[datetime] = mapped_column(UtcDateTime)
     state: Mapped[int] = mapped_column(SmallInteger)
@@ -141,11 +142,11 @@ class InheritedRecord(Base):
     warc_offset: Mapped[int] = mapped_column(BigInteger)
     warc_length: Mapped[int] = mapped_column(BigInteger)
     rendered_offset: Mapped[int | None] = mapped_column(BigInteger)
-    """Where the browser's version of it is, in the same file."""
+    """Offset of the rendered page's record, in the same file."""
 
 
 class Visit(Base):
-    """A document of a refresh item is to be visited again, or was."""
+    """A planned or completed visit to a document of a refresh item."""
 
     __tablename__ = "visit"
 
@@ -154,34 +155,34 @@ class Visit(Base):
     item_id: Mapped[int] = mapped_column(Integer)
     document_id: Mapped[int] = mapped_column(BigId, index=True)
     due_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    """Not before this."""
+    """Earliest time of the visit."""
     rate: Mapped[float] = mapped_column(Float)
-    """The rate of changes, in a second, that gives just the chance of one that was believed when it was planned."""
+    """Changes per second: the rate that gives the probability of a change estimated when the visit was planned."""
     believed: Mapped[float] = mapped_column(Float)
-    """The chance of a change that this foretold: when planned for the gap of the plan, when made for that which was."""
+    """Predicted probability of a change: for the planned gap, and after the visit for the actual one."""
     released_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """Since when its document waits because of it."""
+    """When its document was put back to waiting for it."""
     before: Mapped[int | None] = mapped_column(SmallInteger)
-    """The state that its document had until then."""
+    """The state of the document until then."""
     made_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When the document was asked for; ``None`` if it was not."""
+    """When the document was requested; ``None`` if it was not."""
     gap: Mapped[float | None] = mapped_column(Float)
-    """Seconds between that and the capture before."""
+    """Seconds since the previous capture."""
     state: Mapped[int | None] = mapped_column(SmallInteger)
-    """What became of it, as a document's state."""
+    """The resulting state, as of a document."""
     changed: Mapped[bool | None] = mapped_column(Boolean)
-    """``None`` if it was not made, or nothing can be said."""
+    """``None`` if the visit was not made, or the result is inconclusive."""
     reason: Mapped[str | None] = mapped_column(Text)
     type: Mapped[str | None] = mapped_column(String(127))
     digest: Mapped[str | None] = mapped_column(String(60))
     warc: Mapped[str | None] = mapped_column(String(200))
-    """The file that holds what was answered, below the item's ``archive`` directory."""
+    """The WARC file of the response, below the item's ``archive`` directory."""
     warc_offset: Mapped[int | None] = mapped_column(BigInteger)
     warc_length: Mapped[int | None] = mapped_column(BigInteger)
     refers_to_id: Mapped[int | None] = mapped_column(BigId)
-    """The document whose record has the body, if this one is a revisit."""
+    """The document that holds the body, if this visit's record is a revisit."""
     unmodified: Mapped[bool | None] = mapped_column(Boolean)
-    """Whether the server said that it had not changed, and sent nothing."""
+    """Whether the server answered 304 without a body."""
 
     __table_args__ = (
         Index("ix_visit_made", "item_id", "made_at"),
@@ -209,7 +210,7 @@ class Visit(Base):
 
 
 class LinkRow(Base):
-    """A document names another, by the key of its URL."""
+    """A link from a document to a URL, by the key of the URL."""
 
     __tablename__ = "link"
 
@@ -221,7 +222,7 @@ class LinkRow(Base):
 
 
 class JournalEntry(Base):
-    """Something that happened to documents, for programs that follow."""
+    """A change to documents, for processes that follow them."""
 
     __tablename__ = "journal"
 
@@ -229,9 +230,9 @@ class JournalEntry(Base):
     kind: Mapped[int] = mapped_column(SmallInteger)
     """`tarantula.store.journal.JournalKind`."""
     item_id: Mapped[int] = mapped_column(Integer)
-    """The item need not be there any more."""
+    """The item may have been removed."""
     documents: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """The ids of those that it happened to, eight bytes each; ``None`` for all of the item."""
+    """Ids of the affected documents, eight bytes each; ``None`` for all of the item."""
 
-    # A number that was given away is never given again.
+    # Ids are never reused.
     __table_args__ = ({"sqlite_autoincrement": True},)

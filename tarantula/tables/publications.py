@@ -1,4 +1,4 @@
-"""Tables of publications, items, collectors and server settings."""
+"""Tables of publications, document types, items, decisions, servers and collectors."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Profile(Base):
 
 
 class Publication(Base):
-    """Which part of the web is wanted (Pub)."""
+    """A part of the web to collect (Pub)."""
 
     __tablename__ = "publication"
 
@@ -46,7 +46,7 @@ class Publication(Base):
     name: Mapped[str] = mapped_column(String(100), unique=True)
     base_url: Mapped[str] = mapped_column(Text)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """Everything else that a person chose, as `tarantula.publications.config.PublicationConfig` writes it."""
+    """All other settings, as `tarantula.publications.config.PublicationConfig` writes them."""
     last_scheduled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     items: Mapped[list[Item]] = relationship(back_populates="publication")
@@ -62,9 +62,9 @@ class Item(Base):
     urn: Mapped[str] = mapped_column(String(140), unique=True)
     state: Mapped[str] = mapped_column(String(20))
     directory: Mapped[str] = mapped_column(String(200))
-    """Where its bodies are, below the home."""
+    """Folder of its files, below the home."""
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """The publication as it was when this item began."""
+    """The publication's configuration when this item began."""
     planned_at: Mapped[datetime] = mapped_column(UtcDateTime)
     deadline: Mapped[datetime | None] = mapped_column(UtcDateTime)
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
@@ -74,25 +74,25 @@ class Item(Base):
     reason_parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     validation: Mapped[str] = mapped_column(String(20), default="pending")
     stop_wanted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When somebody asked for it to be stopped; its collectors obey."""
+    """When a stop was requested; its collectors obey."""
     retry_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When a daemon starts a process for it, unless somebody is at work on it."""
+    """When a daemon starts a process for it, unless one is running."""
     launched_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When a daemon last started a process for it that is not heard of yet."""
+    """When a daemon last started a process for it that has not reported yet."""
     launched_on: Mapped[str | None] = mapped_column(String(255))
     """The machine of that process."""
     crashes: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
     """How many of its processes died."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """What is to be told of it, until somebody tells it."""
+    """Notification that is not sent yet."""
     indicators: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """What helps to decide about it, as `tarantula.archive.quality.indicators` writes it; none before it ended."""
+    """Quality indicators, as `tarantula.archive.quality.indicators` writes them; None before it ended."""
     attention: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     """The rules of its publication that fired."""
     last_document_id: Mapped[int | None] = mapped_column(BigId)
-    """The last document that it has; ``None`` while there may be more."""
+    """Its highest document id; ``None`` while it may get more documents."""
     refreshes_id: Mapped[int | None] = mapped_column(Integer)
-    """The item that it keeps fresh, if it does not collect anew; that one may be removed since."""
+    """The item that it refreshes, if it is a refresh item; that one may have been removed."""
     publication: Mapped[Publication] = relationship(back_populates="items")
 
     @property
@@ -112,7 +112,7 @@ class Item(Base):
 
 
 class Decision(Base):
-    """What somebody decided about an item; the last one holds."""
+    """A decision about an item; the last one is in force."""
 
     __tablename__ = "decision"
 
@@ -125,36 +125,36 @@ class Decision(Base):
 
 
 class Server(Base):
-    """A host name (with port, when it is not the default) that some document named."""
+    """A host name, with the port if it is not the default."""
 
     __tablename__ = "server"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(270), unique=True)
     collector_id: Mapped[int | None] = mapped_column(Integer, index=True)
-    """The collector that has it on lease, and alone may visit it. It may be gone: then nobody has it."""
+    """The collector that leases it, and alone may visit it. The collector may be gone: then the server is free."""
     not_before: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When it may be visited again, by whoever has it then."""
+    """Earliest time of the next visit, by any collector."""
     pause: Mapped[float | None] = mapped_column(Float)
-    """Seconds between two visits, as whoever has it keeps them now; ``None`` if they are as the publication says."""
+    """Seconds between two visits that its collector keeps now; ``None`` if as the publication configures."""
     backoff: Mapped[float | None] = mapped_column(Float)
-    """How many of them because it was in trouble."""
+    """How many of these seconds were added because of errors."""
     wished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When whoever reads streams wished to visit it, while a collection has it."""
+    """When the stream reader asked for it while a collection leased it."""
     read_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When a stream was last read there."""
 
 
 class ServerSetting(Base):
-    """What was decided for one server: for all publications, or within one."""
+    """Settings of one server, for all publications or within one."""
 
     __tablename__ = "server_setting"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     server: Mapped[str] = mapped_column(String(270))
-    """Its name; no document need have named it."""
+    """Server name; a row in ``server`` is not required."""
     publication_id: Mapped[int | None] = mapped_column(ForeignKey("publication.id"), index=True)
-    """``None`` for all of them."""
+    """``None`` for all publications."""
     depth: Mapped[int | None] = mapped_column(Integer)
     documents: Mapped[int | None] = mapped_column(Integer)
     delay: Mapped[float | None] = mapped_column(Float)
@@ -162,7 +162,7 @@ class ServerSetting(Base):
 
     __table_args__ = (
         UniqueConstraint("server", "publication_id"),
-        # To a constraint, two rows without a publication are two different ones.
+        # To a unique constraint, two rows with a null publication are different.
         Index(
             "ix_server_setting_of_all",
             "server",
@@ -174,18 +174,18 @@ class ServerSetting(Base):
 
 
 class Collector(Base):
-    """A process that visits servers. One that is not heard of for a while is dead, and its leases are free."""
+    """A process that visits servers. Without a recent heartbeat it is dead, and its leases are free."""
 
     __tablename__ = "collector"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     item_id: Mapped[int | None] = mapped_column(ForeignKey("item.id"), index=True)
-    """The item that it collects; ``None`` of one that reads streams."""
+    """The item that it collects; ``None`` for the stream reader."""
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int] = mapped_column(Integer)
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    """When it was last heard of, by the database's clock."""
+    """Time of its last heartbeat, by the database's clock."""
 
-    # A new collector must not be taken for a dead one by its number.
+    # Ids are never reused: a new collector must not be mistaken for a dead one.
     __table_args__ = ({"sqlite_autoincrement": True},)

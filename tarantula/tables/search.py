@@ -1,4 +1,4 @@
-"""The tables of what is found: texts, links, barrels, and what was searched for."""
+"""Tables of search: extracted texts, link weights, barrels and query counts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tarantula.core.columns import Base, BigId, UtcDateTime
 
 
 class ReadText(Base):
-    """What a search engine needs of a document, read once for all indexes."""
+    """Text of a document for the search index, extracted once for all indexes."""
 
     __tablename__ = "read_text"
 
@@ -22,60 +22,60 @@ class ReadText(Base):
 
 
 class LinkWeight(Base):
-    """What the links that lead to a document make of it, as it was when its item ended."""
+    """Rank and anchor texts of a document from the links to it, computed when its item ended."""
 
     __tablename__ = "link_weight"
 
     document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
     item_id: Mapped[int] = mapped_column(Integer, index=True)
     rank: Mapped[float] = mapped_column(Float)
-    """PageRank within its item, 1 for the mean of its documents."""
+    """PageRank within its item; the mean of its documents is 1."""
     rank_of_all: Mapped[float] = mapped_column(Float)
     """The same over the last items of all publications."""
     weight: Mapped[float] = mapped_column(Float)
-    """What an index makes of the two, as `tarantula.search.ranks.pagerank` scales it."""
+    """Weight that an index uses, computed from the two by `tarantula.search.ranks.pagerank`."""
     inlinks: Mapped[int] = mapped_column(Integer)
-    """How many other pages lead to it."""
+    """Number of other pages that link to it."""
     inlinks_of_others: Mapped[int] = mapped_column(Integer)
     """How many of them are on other servers."""
     anchors: Mapped[str] = mapped_column(Text)
-    """What they call it, a line each, the most usual first."""
+    """Texts of those links, one per line, most frequent first."""
 
 
 class Barrel(Base):
-    """A process that answers searches from an index of its own. One that is not heard of for a while is dead."""
+    """A process that answers searches from its own index. Without a recent heartbeat it is dead."""
 
     __tablename__ = "barrel"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     address: Mapped[str] = mapped_column(String(255))
-    """Where gateways ask it, as ``http://10.0.0.7:7701``."""
+    """Address for gateways, as ``http://10.0.0.7:7701``."""
     host: Mapped[str] = mapped_column(String(255))
     pid: Mapped[int] = mapped_column(Integer)
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
-    """When it was last heard of, by the database's clock."""
+    """Time of its last heartbeat, by the database's clock."""
     is_ready: Mapped[bool] = mapped_column(Boolean)
-    """Whether it has caught up since it started, and may be asked."""
+    """Whether it has caught up since it started, and may be queried."""
     place: Mapped[int] = mapped_column(BigInteger)
-    """Up to where the journal is in what it answers from; written before it does."""
+    """Journal position that its index includes; written before it answers from it."""
     documents: Mapped[int] = mapped_column(Integer)
-    """That it can find."""
+    """Number of documents in its index."""
     answered: Mapped[int] = mapped_column(BigInteger)
-    """Questions, since it started."""
+    """Queries answered since it started."""
     seconds: Mapped[float] = mapped_column(Float)
-    """That it took for these, all together."""
+    """Total seconds that these queries took."""
 
-    # A new barrel must not be taken for a dead one by its number.
+    # Ids are never reused: a new barrel must not be mistaken for a dead one.
     __table_args__ = ({"sqlite_autoincrement": True},)
 
 
 class SearchCount(Base):
-    """How often something was searched for on a day (UTC). By whom is kept nowhere."""
+    """How often a query was searched on a day (UTC). The users are not recorded."""
 
     __tablename__ = "search_count"
 
     day: Mapped[date] = mapped_column(Date, primary_key=True)
     query: Mapped[str] = mapped_column(String(200), primary_key=True)
-    """In small letters, with single spaces, cut."""
+    """In lower case, with single spaces, truncated."""
     number: Mapped[int] = mapped_column(Integer)

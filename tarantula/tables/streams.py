@@ -1,4 +1,4 @@
-"""The tables of streams: sources, what was read of them, what became of it, and who watches."""
+"""Tables of streams: sources, events, summary levels, alerts and views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tarantula.core.columns import Base, BigId, UtcDateTime
 
 
 class Source(Base):
-    """What is read, from where, how often."""
+    """A page or service that is read regularly, with its fields."""
 
     __tablename__ = "source"
 
@@ -33,24 +33,24 @@ class Source(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     """Hierarchical, as ``weather.lisboa``."""
     owner: Mapped[str] = mapped_column(String(100), index=True)
-    """The account whose it is; nothing for the installation's own."""
+    """The owner's account; empty for a source of the installation."""
     is_private: Mapped[bool] = mapped_column(Boolean)
     is_paused: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`tarantula.streams.sources.config.SourceConfig` without the name."""
     words: Mapped[str] = mapped_column(Text)
-    """By which it is found: name, title, description and tags, folded."""
+    """Text by which it is searched: name, title, description and tags, case-folded."""
     revision: Mapped[int] = mapped_column(Integer)
-    """Rises with every change, so that whoever reads it knows."""
+    """Incremented with every change, so that the reader notices it."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     changed_at: Mapped[datetime] = mapped_column(UtcDateTime)
 
-    # Who looks every second whether something changed reads the index alone; a number is never given twice.
+    # The reader polls every second and reads only this index; ids are never reused.
     __table_args__ = (Index(None, "id", "revision"), {"sqlite_autoincrement": True})
 
 
 class SourceState(Base):
-    """How reading a source goes."""
+    """Reading state of a source."""
 
     __tablename__ = "source_state"
 
@@ -58,27 +58,27 @@ class SourceState(Base):
     status: Mapped[str] = mapped_column(String(20))
     """`tarantula.streams.sources.config.SourceStatus`."""
     sentence: Mapped[str] = mapped_column(Text)
-    """What is wrong, if anything is."""
+    """The current problem, if there is one."""
     misses: Mapped[int] = mapped_column(Integer)
     """Readings without a value, in a row."""
     due_at: Mapped[int] = mapped_column(BigInteger, index=True)
-    """Microseconds since 1970: when it is read next."""
+    """When it is read next, in microseconds since 1970."""
     read_at: Mapped[int | None] = mapped_column(BigInteger)
     """When it was read last."""
     event_at: Mapped[int | None] = mapped_column(BigInteger)
-    """When something changed last."""
+    """When a value last changed."""
     stamp: Mapped[int] = mapped_column(BigInteger, index=True)
-    """Rises with whatever is worth showing: pages that show it look for stamps that are new."""
+    """Incremented with every change worth showing: pages poll for new stamps."""
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
-    """ETag and Last-Modified of the last answer."""
+    """ETag and Last-Modified of the last response."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """What `tarantula.streams.ingest.memory.SourceMemory` holds, the adapter's own `Memory` among it."""
+    """`tarantula.streams.ingest.memory.SourceMemory`, including the adapter's own `Memory`."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """What is still to be told of it, and to whom; ``None`` when there is nothing."""
+    """Notifications that are not sent yet; ``None`` if there are none."""
 
 
 class Series(Base):
-    """One field of one row of a source: the values that follow one another."""
+    """The values over time of one field of one row of a source."""
 
     __tablename__ = "series"
     __table_args__ = (UniqueConstraint("source_id", "field", "row"),)
@@ -87,31 +87,31 @@ class Series(Base):
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"))
     field: Mapped[str] = mapped_column(String(60))
     row: Mapped[str] = mapped_column(String(300))
-    """Which row, of those that have a title; nothing where there is only one."""
+    """Title of the row; empty if there is only one."""
     zone: Mapped[str] = mapped_column(String(60))
-    """The time zone in which its hours, days, months and years begin: the installation's when it was made."""
+    """Time zone in which its hours, days, months and years begin: the installation's when it was created."""
 
 
 class Event(Base):
-    """A value that was read, and was not the one before."""
+    """A value that differs from the previous one."""
 
     __tablename__ = "event"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012  SQLAlchemy wants a plain dictionary.
 
-    # No foreign key: a check would cost as much as the row, and rows are only made and forgotten with their series.
+    # No foreign key: a check would cost as much as the row, and rows are inserted and deleted only with their series.
     series_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     at: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     """Microseconds since 1970."""
     value: Mapped[str] = mapped_column(Text)
-    """The value itself: `tarantula.streams.values.value.Value.text`, of a number the exact one in the field's unit."""
+    """Canonical text (`tarantula.streams.values.value.Value.text`); a number is exact, in the field's unit."""
     number: Mapped[float | None] = mapped_column(Float)
-    """The same for drawing."""
+    """The same as a number, for charts."""
     read: Mapped[str | None] = mapped_column(Text)
-    """The text that was read, where it is not the value itself."""
+    """The text that was read, if it differs from the value."""
 
 
 class Level(Base):
-    """Events of one minute, hour, day, month or year, summed up. Built from the level below, and exact."""
+    """Exact summary of the events of one minute, hour, day, month or year, built from the next finer level."""
 
     __tablename__ = "level"
     __table_args__ = {"sqlite_with_rowid": False}  # noqa: RUF012
@@ -123,17 +123,17 @@ class Level(Base):
     """Microseconds since 1970."""
     count: Mapped[int] = mapped_column(Integer)
     sum: Mapped[str | None] = mapped_column(Text)
-    """Exact, as are those that follow; ``None`` of what is no number."""
+    """Exact, as minimum and maximum; ``None`` if the values are not numbers."""
     minimum: Mapped[str | None] = mapped_column(Text)
     maximum: Mapped[str | None] = mapped_column(Text)
     first: Mapped[str] = mapped_column(Text)
     last: Mapped[str] = mapped_column(Text)
     counts: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """How often there was which value, packed, as long as there are not too many."""
+    """How often each value occurred, packed, unless there are too many."""
 
 
 class StaleLevel(Base):
-    """Something below changed: this has to be summed up anew."""
+    """A level that must be recomputed because data below it changed."""
 
     __tablename__ = "stale_level"
     __table_args__ = (Index(None, "grain", "over_at"), {"sqlite_with_rowid": False})
@@ -142,27 +142,27 @@ class StaleLevel(Base):
     grain: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     start: Mapped[int] = mapped_column(BigInteger, primary_key=True, autoincrement=False)
     over_at: Mapped[int] = mapped_column(BigInteger)
-    """Microseconds since 1970: when it is over. Until then it is read from below."""
+    """End of its period, in microseconds since 1970. Until then it is computed from the finer level."""
 
 
 class Forgotten(Base):
-    """What was forgotten on purpose."""
+    """Data deleted by a retention rule."""
 
     __tablename__ = "forgotten"
 
     series_id: Mapped[int] = mapped_column(Integer, primary_key=True, autoincrement=False)
     grain: Mapped[int] = mapped_column(SmallInteger, primary_key=True, autoincrement=False)
     before: Mapped[int] = mapped_column(BigInteger)
-    """Microseconds since 1970: nothing older is kept."""
+    """Everything older was deleted, in microseconds since 1970."""
     rows: Mapped[int] = mapped_column(BigInteger)
-    """How many there were."""
+    """How many rows were deleted."""
     at: Mapped[datetime] = mapped_column(UtcDateTime)
     refused: Mapped[int] = mapped_column(BigInteger)
-    """Events that came later than that, and were not taken."""
+    """Events older than `before` that arrived afterwards and were rejected."""
 
 
 class PutAside(Base):
-    """A text that may not be the value that was meant: shown, and never kept as one unless somebody says so."""
+    """A text that may not be the intended value: it is shown, and becomes an event only when a person accepts it."""
 
     __tablename__ = "put_aside"
 
@@ -174,14 +174,14 @@ class PutAside(Base):
     read: Mapped[str] = mapped_column(Text)
     why: Mapped[str] = mapped_column(Text)
     times: Mapped[int] = mapped_column(Integer)
-    """How often in a row the same was read."""
+    """How often in a row it was read."""
     decision: Mapped[str | None] = mapped_column(String(20))
     decided_by: Mapped[str | None] = mapped_column(String(100))
     decided_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
 class Alert(Base):
-    """What somebody wants to be told."""
+    """A condition on a source, with the recipients of its notifications."""
 
     __tablename__ = "alert"
 
@@ -195,7 +195,7 @@ class Alert(Base):
 
 
 class AlertMemory(Base):
-    """What an alert has to remember of one row, or of all together, and whether it is armed."""
+    """State of an alert between evaluations, for one row or for all rows together."""
 
     __tablename__ = "alert_memory"
 
@@ -204,11 +204,11 @@ class AlertMemory(Base):
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`tarantula.streams.alerts.memory.WatchMemory`."""
     due_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
-    """Microseconds since 1970: when time alone may make it fire."""
+    """When the passing of time alone may fire it, in microseconds since 1970."""
 
 
 class Firing(Base):
-    """An alert that fired, and why."""
+    """One firing of an alert, with its reason."""
 
     __tablename__ = "firing"
 
@@ -218,22 +218,22 @@ class Firing(Base):
     row: Mapped[str] = mapped_column(String(300))
     why: Mapped[str] = mapped_column(Text)
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
-    """Who was told while somebody is still to be, or who never took it; ``None`` when everybody was, or nobody is."""
+    """Recipients while notifications are still to be sent, or failed for good; ``None`` otherwise."""
     tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
-    """Microseconds since 1970: when they are told, or once more."""
+    """When the next notification is sent, in microseconds since 1970."""
     dismissed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    """When its owner had seen enough of it."""
+    """When its owner dismissed it."""
 
 
 class View(Base):
-    """A way of looking at one source or at several."""
+    """A chart or table of one or several sources."""
 
     __tablename__ = "view"
 
     id: Mapped[int] = mapped_column(primary_key=True)
     owner: Mapped[str] = mapped_column(String(100), index=True)
     position: Mapped[int] = mapped_column(Integer)
-    """On its owner's dashboard."""
+    """Order on its owner's dashboard."""
     is_shared: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """`tarantula.streams.views.config.ViewConfig`."""

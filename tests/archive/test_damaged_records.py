@@ -31,8 +31,8 @@ def test_a_whole_file_comes_out_as_it_went_in(tmp_path: Path) -> None:
     path, stored = written(tmp_path)
     content, gaps, problems = copied(path)
     assert (content, problems) == (path.read_bytes(), [])
-    assert [gaps.place(one.offset) for one in stored] == [one.offset for one in stored]
-    assert gaps.place(len(content)) is None
+    assert [gaps.new_offset(one.offset) for one in stored] == [one.offset for one in stored]
+    assert gaps.new_offset(len(content)) is None
 
 
 @pytest.mark.parametrize("within", [0, 3, 100, -1])
@@ -49,7 +49,7 @@ def test_one_record_is_left_out_wherever_it_is_broken(tmp_path: Path, number: in
     assert problem.startswith(f"{path} has no complete record at offset {broken.offset}: ")
     (tmp_path / "copy").write_bytes(content)
     for name, one in zip(NAMES, stored, strict=True):
-        place = gaps.place(one.offset)
+        place = gaps.new_offset(one.offset)
         if one is broken:
             assert place is None
         else:
@@ -64,17 +64,17 @@ def test_a_file_that_breaks_off_loses_its_last_record(tmp_path: Path) -> None:
     content, gaps, problems = copied(path)
     assert content == whole[: stored[-1].offset]
     assert problems == [
-        f"{path} has no complete record at offset {stored[-1].offset}: the file ends there. That record is left out."
+        f"{path} has no complete record at offset {stored[-1].offset}: the file ends there. That record is skipped."
     ]
-    assert gaps.place(stored[-1].offset) is None
-    assert gaps.place(stored[-1].offset + 1_000_000) is None
+    assert gaps.new_offset(stored[-1].offset) is None
+    assert gaps.new_offset(stored[-1].offset + 1_000_000) is None
 
 
 def test_what_is_no_warc_file_has_no_records(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"\x1f\x8b\x08nothing of the kind" * 5000)
     content, gaps, problems = copied(path)
-    assert (content, gaps.place(0), len(problems)) == (b"", None, 1)
+    assert (content, gaps.new_offset(0), len(problems)) == (b"", None, 1)
     path.write_bytes(b"")
     assert copied(path)[0] == b""
 

@@ -92,7 +92,7 @@ def test_what_a_bag_says(sqlite: Database, config: Config) -> None:
 def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     path = Path(exported(sqlite, config, urn, form).path)
-    with pytest.raises(TarantulaError, match=r"is there already\. Replace it with --force"):
+    with pytest.raises(TarantulaError, match=r"exists already\. Replace it with --force"):
         exported(sqlite, config, urn, form)
     before = path.stat().st_ino
     exported(sqlite, config, urn, form, force=True)
@@ -159,8 +159,8 @@ def test_missing_files_and_missing_bodies_are_said(sqlite: Database, config: Con
     gone.rename(gone.with_suffix(".away"))
     told = exported(sqlite, config, second).problems
     assert any(problem.startswith(f"The body of {BASE} was stored in an earlier item") for problem in told)
-    assert sum(f"{gone} cannot be read at " in problem and "which is left out" in problem for problem in told) == 3
-    assert exported(sqlite, config, first).problems[0] == f"{gone} is not there: what only it has is left out."
+    assert sum(f"{gone} cannot be read at " in problem and "which is skipped" in problem for problem in told) == 3
+    assert exported(sqlite, config, first).problems[0] == f"{gone} is missing: records stored only there are skipped."
 
 
 def test_the_command(sqlite: Database, config: Config, tarantula: Tarantula) -> None:

@@ -24,11 +24,11 @@ MORE = 48_000_000
 EXPORT = r"""
 import re, sys
 from pathlib import Path
-from tarantula.archive.export.exporter import Format, export_item
+from tarantula.archive.export.exporter import export_item
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 with open_database() as database:
-    assert export_item(Config(), database, sys.argv[1], Format(sys.argv[2])).problems == []
+    assert export_item(Config(), database, sys.argv[1], sys.argv[2]).problems == []
 print(1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]))
 """
 

@@ -189,5 +189,5 @@ def test_a_damaged_file_is_named_with_the_place(sqlite: Database, config: Config
         assert str(path) in note
         assert note.endswith("No such file or directory.")
         before.warc = None
-        assert compare_documents(session, Path("/"), before, after).note == "Its bytes were not kept."
+        assert compare_documents(session, Path("/"), before, after).note == "Its body was not stored."
         session.rollback()

@@ -59,7 +59,7 @@ def test_who_decides_is_the_login_name(tarantula: Tarantula, urn: str, monkeypat
         (["show", "fcul-1"], "There is no item 'fcul-1'."),
         (["reject", URN], "--why"),
         (["reject", URN, "--why", "  "], "A rejection needs a reason. Say it with --why."),
-        (["validate", URN, "--by", " "], "A decision needs the name of whoever takes it."),
+        (["validate", URN, "--by", " "], "A decision needs the name of the person who makes it."),
         (["validate", URN, "--by", "a" * 101], "The name has 101 letters, and 100 is the limit."),
         (["validate", URN, "--why", "a" * 10_001], "The reason has 10,001 letters"),
         (["validate", URN, "--why", "a\0b"], "The reason holds a zero byte"),
@@ -85,7 +85,7 @@ def test_nothing_is_decided_before_an_item_has_ended(
     with sqlite.session() as session:
         find_item(session, urn).state = state
     outcome = tarantula("item", verb[0], urn, *verb[1:])
-    assert outcome == (2, "", f"Item {urn} is {state}: there is nothing to decide before it has ended.\n")
+    assert outcome == (2, "", f"Item {urn} is {state}: it can be validated or rejected only after it has ended.\n")
 
 
 def test_an_item_that_is_not_complete_is_accepted_only_knowingly(
@@ -96,7 +96,7 @@ def test_an_item_that_is_not_complete_is_accepted_only_knowingly(
     assert outcome.code == 2
     assert outcome.err == (
         f"Item {urn} is not complete. The base document was not collected (base-missing). "
-        "100% of the documents that were asked for could not be had (errors > 50%). "
+        "100% of the requested documents failed (errors > 50%). "
         "Reject it, or accept it as it is with --anyway.\n"
     )
     assert tarantula("item", "validate", urn, "--anyway").code == 0
@@ -124,7 +124,7 @@ def test_show_for_people(tarantula: Tarantula, database: Database, database_conf
     assert out.startswith(f"{second}: archived, not complete, rejected\n")
     for line in (
         "incomplete: The base document was not collected (base-missing).",
-        "attention: 50% of the documents that were asked for could not be had (errors > 20%).",
+        "attention: 50% of the requested documents failed (errors > 20%).",
         f"compared with     {urn}",
         "vanished servers  1 of 1: www.fc.ul.pt",
         "rejected  Rui  ",

@@ -41,7 +41,7 @@ def test_a_rule_has_one_form(text: str, canonical: str) -> None:
         ("errors", "errors is a percentage, as in 'errors > 20%'"),
         ("errors > 20", "errors is a percentage"),
         ("collected > 20%", "collected is a number, as in 'collected > 20'"),
-        ("base-missing > 1", "base-missing is true or not, and stands alone"),
+        ("base-missing > 1", "base-missing is a yes-or-no indicator and takes no limit"),
         ("error > 20%", "There is no indicator 'error'. Did you mean errors?"),
         ("errors = 20%", "'errors = 20%' is not a rule"),
         ("errors > 1e9%", "is not a rule"),
@@ -95,7 +95,7 @@ def test_what_is_told_of_it() -> None:
             "errors > 20%",
             "attention",
             34.26,
-            "34.3% of the documents that were asked for could not be had (errors > 20%).",
+            "34.3% of the requested documents failed (errors > 20%).",
         ),
     ]
 

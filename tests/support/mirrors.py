@@ -12,9 +12,8 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.states import ItemState
+from tarantula.core.states import REDIRECT_CODES, ItemState
 from tarantula.core.urls import key_of, server_of
-from tarantula.crawl.responses import REDIRECT_CODES
 from tarantula.fetch.media_types import media_type
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links import grammar

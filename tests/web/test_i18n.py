@@ -115,7 +115,7 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
         ),
         ("wind: 'n/a' is no number.", "wind: 'n/a' não é um número."),
         (
-            "30.5% of the documents that were asked for could not be had (errors > 20%).",
+            "30.5% of the requested documents failed (errors > 20%).",
             "30.5% dos documentos pedidos não puderam ser obtidos (errors > 20%).",
         ),
     ],

@@ -42,7 +42,7 @@ BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later
 
 
 class DocumentChange(StrEnum):
-    """What became of a URL that was collected."""
+    """Change of a URL between two items."""
 
     NEW = "new"
     CHANGED = "changed"
@@ -51,11 +51,12 @@ class DocumentChange(StrEnum):
 
 
 SHOWN_COLUMNS = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
-"""What is told of the two documents of a URL."""
+"""Columns shown of the two documents of a URL."""
 
 
 def _side(name: str) -> Table:
-    """Describe a copy of what matters of an item, small and in the order of its keys: rows are looked up once only."""
+    """Return a temporary table with keys and digests of one item, sorted by key, so that document rows are read only
+    once."""
     return Table(
         name,
         MetaData(),
@@ -68,7 +69,7 @@ def _side(name: str) -> Table:
 
 
 EARLIER, LATER = _side("earlier_side"), _side("later_side")
-"""What each of the two items collected."""
+"""Collected documents of the two items."""
 
 DELTA_TABLE = Table(
     "delta",
@@ -81,11 +82,11 @@ DELTA_TABLE = Table(
     Column("after_digest", String(60)),
     prefixes=["TEMPORARY"],
 )
-"""What is not the same in both items."""
+"""Documents that differ between the items."""
 
 
 def fill_delta_table(session: Session, before: int, after: int) -> None:
-    """Join two items, and keep what differs for as long as the session lasts."""
+    """Join two items and store the differences in temporary tables of the session."""
     connection = session.connection()
     for table, item in ((EARLIER, before), (LATER, after)):
         table.create(connection)
@@ -99,7 +100,7 @@ def fill_delta_table(session: Session, before: int, after: int) -> None:
 
 
 def select_unchanged(before: int, after: int) -> Select[*tuple[Any, ...]]:
-    """Select the documents that both items have with the same bytes."""
+    """Select the documents with the same bytes in both items."""
     return (
         select(*SHOWN_COLUMNS)
         .join_from(AFTER, BEFORE, and_(BEFORE.item_id == before, BEFORE.key == AFTER.key))
@@ -111,7 +112,7 @@ def select_unchanged(before: int, after: int) -> Select[*tuple[Any, ...]]:
 
 
 def side_is_collected(document: Any) -> ColumnElement[bool]:
-    """Say that one of the two documents was collected."""
+    """Return the condition that a document of one side was collected."""
     found: ColumnElement[bool] = document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1)
     return found
 
@@ -123,7 +124,7 @@ def _collected(item: int) -> Select[*tuple[Any, ...]]:
 
 def _new_and_changed() -> Select[*tuple[Any, ...]]:
     change = case((EARLIER.c.id.is_(None), DocumentChange.NEW.value), else_=DocumentChange.CHANGED.value)
-    # A digest that is not known equals none.
+    # An unknown digest equals no other.
     is_same = and_(EARLIER.c.digest.is_not(None), EARLIER.c.digest == func.coalesce(LATER.c.digest, ""))
     return (
         select(change, LATER.c.key, EARLIER.c.id, LATER.c.id, EARLIER.c.digest, LATER.c.digest)
@@ -143,7 +144,7 @@ def _gone() -> Select[*tuple[Any, ...]]:
 
 
 def _analyze(connection: Connection, *tables: Table) -> None:
-    """Tell PostgreSQL how large new tables are; it would take them for small ones."""
+    """Update PostgreSQL's statistics, without which the planner assumes that new tables are small."""
     if connection.dialect.name == "postgresql":
         for table in tables:
             connection.execute(text(f"ANALYZE {table.name}"))
@@ -151,31 +152,31 @@ def _analyze(connection: Connection, *tables: Table) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UrlCounts:
-    """How many URLs were collected only later, with other bytes, with the same bytes, and only earlier."""
+    """Number of URLs that are new, changed, unchanged and gone."""
 
     new: int
     changed: int
     same: int
     gone: int
     moved: int
-    """Of the new ones, those whose bytes a URL had that is gone."""
+    """New URLs with the bytes of a URL that is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentCounts:
-    """The same by the bytes alone, under whatever URL the other item has them."""
+    """The same by content, regardless of the URL."""
 
     new: int
-    """Documents of the later item whose bytes the earlier one has nowhere."""
+    """Documents of the later item whose bytes are nowhere in the earlier one."""
     same: int
-    """Those whose bytes it has somewhere."""
+    """Documents of the later item whose bytes are somewhere in the earlier one."""
     gone: int
-    """Documents of the earlier item whose bytes the later one has nowhere."""
+    """Documents of the earlier item whose bytes are nowhere in the later one."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiffSummary:
-    """Two items in figures."""
+    """Numbers of differences between two items."""
 
     before: str
     after: str
@@ -183,7 +184,7 @@ class DiffSummary:
     by_content: ContentCounts
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the summary for JSON; the keys are a stable interface."""
         return asdict(self)
 
 
@@ -193,21 +194,21 @@ class DocumentDifference(NamedTuple):
     url: str
     change: str
     state_before: int | None
-    """None where the item has no such URL."""
+    """None if the item does not have the URL."""
     state_after: int | None
     type: str | None
     size_before: int | None
     size_after: int | None
     moved_from: str | None = None
-    """The URL, now gone, that had the bytes of a new one."""
+    """The URL, now gone, that had the bytes of this new one."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the difference for JSON; the keys are a stable interface."""
         return self._asdict()
 
 
 class ItemComparison:
-    """Two items side by side, joined once; it lasts as long as the session, and a session takes one."""
+    """Comparison of two items; at most one per session, because of its temporary tables."""
 
     def __init__(self, session: Session, before: Item, after: Item) -> None:
         self._session = session
@@ -216,7 +217,7 @@ class ItemComparison:
         fill_delta_table(session, before.id, after.id)
 
     def summary(self) -> DiffSummary:
-        """Count what is new, changed, same and gone."""
+        """Count new, changed, unchanged and gone documents."""
         counts = dict.fromkeys(DocumentChange, 0)
         for change, number in self._session.execute(
             select(DELTA_TABLE.c.change, func.count()).group_by(DELTA_TABLE.c.change)
@@ -224,28 +225,28 @@ class ItemComparison:
             counts[DocumentChange(change)] = number
         collected = self._session.scalar(select(func.count()).select_from(LATER)) or 0
         new, changed, gone = counts[DocumentChange.NEW], counts[DocumentChange.CHANGED], counts[DocumentChange.GONE]
-        fresh = new + changed - self._elsewhere(DELTA_TABLE.c.after_digest, EARLIER)
-        lost = gone + changed - self._elsewhere(DELTA_TABLE.c.before_digest, LATER)
+        fresh = new + changed - self._count_elsewhere(DELTA_TABLE.c.after_digest, EARLIER)
+        lost = gone + changed - self._count_elsewhere(DELTA_TABLE.c.before_digest, LATER)
         return DiffSummary(
             self._before.urn,
             self._after.urn,
-            UrlCounts(new, changed, collected - new - changed, gone, self._moved()),
+            UrlCounts(new, changed, collected - new - changed, gone, self._count_moved()),
             ContentCounts(fresh, collected - fresh, lost),
         )
 
     def differences(self, same: bool = False) -> Iterator[DocumentDifference]:
-        """Yield what changed, what is gone and what is new; then what is the *same*, if that is wanted too."""
-        old_places, moved = _old_places(), aliased(Document, name="moved")
+        """Yield changed, gone and new documents; then unchanged ones, if *same*."""
+        gone_bodies, moved = _gone_bodies(), aliased(Document, name="moved")
         chosen = (
             select(DELTA_TABLE.c.change, *SHOWN_COLUMNS, moved.url)
             .select_from(DELTA_TABLE)
             .outerjoin(BEFORE, and_(BEFORE.item_id == self._before.id, BEFORE.key == DELTA_TABLE.c.key))
             .outerjoin(AFTER, and_(AFTER.item_id == self._after.id, AFTER.key == DELTA_TABLE.c.key))
             .outerjoin(
-                old_places,
-                (old_places.c.digest == DELTA_TABLE.c.after_digest) & (DELTA_TABLE.c.change == DocumentChange.NEW),
+                gone_bodies,
+                (gone_bodies.c.digest == DELTA_TABLE.c.after_digest) & (DELTA_TABLE.c.change == DocumentChange.NEW),
             )
-            .outerjoin(moved, moved.id == old_places.c.id)
+            .outerjoin(moved, moved.id == gone_bodies.c.id)
             .order_by(
                 DELTA_TABLE.c.change,
                 case(
@@ -259,18 +260,18 @@ class ItemComparison:
             for documents in self._stream(select_unchanged(self._before.id, self._after.id)):
                 yield _difference(DocumentChange.SAME, *documents)
 
-    def _elsewhere(self, digest: Column[str], side: Table) -> int:
-        """Count the differing documents whose bytes the other item has under some URL."""
-        wanted = select(digest).where(digest.is_not(None))
-        found = select(side.c.digest).where(side.c.digest.in_(wanted))
+    def _count_elsewhere(self, digest: Column[str], side: Table) -> int:
+        """Count the differing documents whose bytes the other item has at any URL."""
+        digests = select(digest).where(digest.is_not(None))
+        found = select(side.c.digest).where(side.c.digest.in_(digests))
         return self._session.scalar(select(func.count()).select_from(DELTA_TABLE).where(digest.in_(found))) or 0
 
-    def _moved(self) -> int:
-        old_places = _old_places()
+    def _count_moved(self) -> int:
+        gone_bodies = _gone_bodies()
         moved = (
             select(func.count())
             .select_from(DELTA_TABLE)
-            .join(old_places, old_places.c.digest == DELTA_TABLE.c.after_digest)
+            .join(gone_bodies, gone_bodies.c.digest == DELTA_TABLE.c.after_digest)
             .where(DELTA_TABLE.c.change == DocumentChange.NEW)
         )
         return self._session.scalar(moved) or 0
@@ -282,7 +283,7 @@ class ItemComparison:
 def difference_at(
     session: Session, before: Item, after: Item, url: str
 ) -> tuple[DocumentDifference, Document, Document]:
-    """Return what became of one URL that both items collected, and its two documents."""
+    """Return the difference of one URL that both items collected, and its two documents."""
     earlier, later = (_document(session, item, url) for item in (before, after))
     same = earlier.digest is not None and earlier.digest == later.digest
     change = str(DocumentChange.SAME if same else DocumentChange.CHANGED)
@@ -299,8 +300,8 @@ def _document(session: Session, item: Item, url: str) -> Document:
     return document
 
 
-def _old_places() -> Subquery:
-    """Select one document that is gone for each body that such documents had; an empty body tells nothing."""
+def _gone_bodies() -> Subquery:
+    """Select one gone document per digest, ignoring empty bodies."""
     return (
         select(DELTA_TABLE.c.before_digest.label("digest"), func.min(DELTA_TABLE.c.before_id).label("id"))
         .join(BEFORE, BEFORE.id == DELTA_TABLE.c.before_id)
@@ -321,7 +322,7 @@ def _difference(
     type_after: str | None,
     size_after: int | None,
 ) -> DocumentDifference:
-    """Tell of two documents; what the other item did not collect has no size."""
+    """Build a difference; a document that the other item did not collect has no size."""
     if change == DocumentChange.GONE:
         return DocumentDifference(url_before or "", change, state_before, state_after, type_before, size_before, None)
     known = size_before if change != DocumentChange.NEW else None

@@ -18,9 +18,9 @@ from tarantula.store.captures import Capture, capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
 
 MAX_LINES = 20_000
-"""Lines of a document that are looked at."""
+"""Maximum number of lines compared."""
 MAX_LINE_LENGTH = 2_000
-"""Letters of a line, after which another one begins."""
+"""Longer lines are split."""
 
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"application/json", "application/xml", "application/rtf", "image/svg+xml"})
@@ -30,23 +30,23 @@ _INLINE = frozenset(
     "span strike strong sub sup time tt u var wbr".split()
 )
 """Elements that do not end a line."""
-_UNSEEN = frozenset({"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "xmp"})
-"""Elements whose text is not the page's."""
+_INVISIBLE = frozenset({"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "xmp"})
+"""Elements whose text is not visible."""
 
 
 def text_lines(body: bytes, media_type: str | None, charset: str | None) -> list[str] | None:
-    """Return the lines of a document that hold something, without needless spaces; nothing if it is not text."""
+    """Return the non-empty lines of a document with normalized spaces; None if it is not text."""
     if media_type in HTML_TYPES:
-        return _cut(_html_lines(_html(body, charset)))
+        return _normalize(_html_lines(_html(body, charset)))
     if media_type and (
         media_type.startswith("text/") or media_type in TEXT_TYPES or media_type.endswith(("+xml", "+json"))
     ):
-        return _cut(decode_text(body, charset)[0].splitlines())
+        return _normalize(decode_text(body, charset)[0].splitlines())
     return None
 
 
 def _html(body: bytes, charset: str | None) -> str:
-    """Return the characters of a page, in the encoding that browsers would read it in."""
+    """Decode a page with the encoding that browsers would use."""
     label = encoding_by_label(charset)
     encoding = turbohtml.parse(body, encoding=label).encoding if label else turbohtml.parse(body).encoding
     return body.decode(f"whatwg-{encoding or 'UTF-8'}", "replace").removeprefix("\ufeff")
@@ -54,43 +54,43 @@ def _html(body: bytes, charset: str | None) -> str:
 
 def _html_lines(html: str) -> Iterator[str]:
     line: list[str] = []
-    unseen = ""
+    hidden = ""
     for token in turbohtml.tokenize(html, capture_attributes=False):
         if token.type == TokenType.TEXT:
-            if not unseen:
+            if not hidden:
                 line.append(token.data or "")
         elif token.tag is not None:
-            unseen = _still_unseen(unseen, token)
+            hidden = _hidden_element(hidden, token)
             if token.tag not in _INLINE:
                 yield "".join(line)
                 line.clear()
     yield "".join(line)
 
 
-def _still_unseen(unseen: str, token: turbohtml.Token) -> str:
-    """Return the element in which nothing is seen, if we are in one after this tag."""
+def _hidden_element(hidden: str, token: turbohtml.Token) -> str:
+    """Return the invisible element that the position after this tag is in; empty if in none."""
     tag = token.tag or ""
-    if unseen:
-        return "" if token.type == TokenType.END_TAG and tag == unseen else unseen
-    return tag if token.type == TokenType.START_TAG and tag in _UNSEEN else ""
+    if hidden:
+        return "" if token.type == TokenType.END_TAG and tag == hidden else hidden
+    return tag if token.type == TokenType.START_TAG and tag in _INVISIBLE else ""
 
 
-def _cut(lines: Iterable[str]) -> list[str]:
+def _normalize(lines: Iterable[str]) -> list[str]:
     cut: list[str] = []
     for line in lines:
-        words = " ".join(line.split())
-        cut += [words[start : start + MAX_LINE_LENGTH] for start in range(0, len(words), MAX_LINE_LENGTH)]
+        normalized = " ".join(line.split())
+        cut += [normalized[start : start + MAX_LINE_LENGTH] for start in range(0, len(normalized), MAX_LINE_LENGTH)]
         if len(cut) >= MAX_LINES:
             break
     return cut[:MAX_LINES]
 
 
 MAX_COMPARED_BYTES = 10_000_000
-"""Bytes of a document whose text is compared."""
+"""Larger documents are not compared."""
 
 
 def compare_documents(session: Session, items: Path, before: Document, after: Document) -> TextDiff:
-    """Compare the text of two documents, whose bytes are below *items*; where it cannot be done, a note says why."""
+    """Compare the text of two documents, whose bodies are below *items*; a note says why if it is not possible."""
     if before.digest is not None and before.digest == after.digest:
         return TextDiff([], "It is the same in both.")
     if max(before.size or 0, after.size or 0) > MAX_COMPARED_BYTES:
@@ -113,7 +113,7 @@ def compare_documents(session: Session, items: Path, before: Document, after: Do
 
 def _lines(capture: Capture | None, document: Document, rendered: bool) -> list[str] | None:
     if capture is None:
-        raise TarantulaError("Its bytes were not kept.")
+        raise TarantulaError("Its body was not stored.")
     offset = capture.rendered_offset if rendered and capture.rendered_offset is not None else capture.offset
     payload = decode_payload(read_record(capture.path, offset))
     content_type = payload.get(b"content-type")

@@ -1,4 +1,8 @@
-"""Text diff by lines, and by words within a line (E. Myers, An O(ND) Difference Algorithm, 1986), within a limit."""
+"""Text diff by lines, and by words within a line (E. Myers, An O(ND) Difference Algorithm, 1986), within a limit.
+
+`difflib` is not used because it takes quadratic time in the length of the texts and cannot be limited; this takes time
+proportional to the length times the number of changes, and stops at MAX_CHANGES.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +15,11 @@ from typing import Any, NamedTuple
 from tarantula.archive.diff.items import DocumentChange
 
 MAX_CHANGES = 1000
-"""Elements taken out and put in, after which the middle is simply replaced: time grows with their square."""
+"""Removed and inserted elements after which the middle counts as replaced: time grows with their square."""
 
 
 class DiffBlock(NamedTuple):
-    """A stretch that is the same in both, or that stands in the place of another."""
+    """A range that is equal in both sequences, or that replaces another."""
 
     same: bool
     before: slice
@@ -23,7 +27,7 @@ class DiffBlock(NamedTuple):
 
 
 def diff_blocks(before: Sequence[Hashable], after: Sequence[Hashable], most: int = MAX_CHANGES) -> Iterator[DiffBlock]:
-    """Yield the stretches of both sequences, in order, by turns same and changed."""
+    """Yield the ranges of both sequences in order, alternately equal and changed."""
     x = y = 0
     for start_x, start_y, length in _runs(before, after, most):
         if (start_x, start_y) != (x, y):
@@ -34,7 +38,7 @@ def diff_blocks(before: Sequence[Hashable], after: Sequence[Hashable], most: int
 
 
 def _runs(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> Iterator[tuple[int, int, int]]:
-    """Yield where equal runs begin in both and how long they are; the last one, perhaps empty, ends both."""
+    """Yield start and length of equal runs; the last one, possibly empty, ends both sequences."""
     start, shorter = 0, min(len(before), len(after))
     while start < shorter and before[start] == after[start]:
         start += 1
@@ -44,11 +48,11 @@ def _runs(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> I
     if start:
         yield 0, 0, start
     middle = _pairs(before[start : len(before) - end], after[start : len(after) - end], most)
-    yield from _joined((x + start, y + start) for x, y in middle)
+    yield from _merge_runs((x + start, y + start) for x, y in middle)
     yield len(before) - end, len(after) - end, end
 
 
-def _joined(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+def _merge_runs(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
     run: tuple[int, int, int] | None = None
     for x, y in pairs:
         if run is not None and (run[0] + run[2], run[1] + run[2]) == (x, y):
@@ -62,13 +66,13 @@ def _joined(pairs: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
 
 
 def _pairs(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> Iterator[tuple[int, int]]:
-    """Yield the places of elements that both keep; none if too much changed."""
+    """Yield the positions of common elements; none if there are too many changes."""
     trace = _search(before, after, most)
     x, y = len(before), len(after)
     kept = []
     for changes in range(len(trace) - 1, -1, -1):
         reached, diagonal = trace[changes], x - y
-        last = _from(reached, changes + 1, diagonal, changes)
+        last = _previous_diagonal(reached, changes + 1, diagonal, changes)
         last_x = reached[last + changes + 1]
         last_y = last_x - last
         while x > max(last_x, 0) and y > max(last_y, 0):
@@ -79,14 +83,14 @@ def _pairs(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> 
 
 
 def _search(before: Sequence[Hashable], after: Sequence[Hashable], most: int) -> list[list[int]]:
-    """Return how far the diagonals were reached before each number of changes; nothing if it takes too many."""
+    """Return how far each diagonal was reached per number of changes; empty if there are too many."""
     most = min(most, len(before) + len(after))
     reached, middle = [0] * (2 * most + 3), most + 1
     trace = []
     for changes in range(most + 1):
         trace.append(reached[middle - changes - 1 : middle + changes + 2])
         for diagonal in range(-changes, changes + 1, 2):
-            last = _from(reached, middle, diagonal, changes)
+            last = _previous_diagonal(reached, middle, diagonal, changes)
             x = reached[middle + last] + (last < diagonal)
             while x < len(before) and x - diagonal < len(after) and before[x] == after[x - diagonal]:
                 x += 1
@@ -96,8 +100,8 @@ def _search(before: Sequence[Hashable], after: Sequence[Hashable], most: int) ->
     return []
 
 
-def _from(reached: list[int], middle: int, diagonal: int, changes: int) -> int:
-    """Return the diagonal from which this one is reached with one more change: the one that is further."""
+def _previous_diagonal(reached: list[int], middle: int, diagonal: int, changes: int) -> int:
+    """Return the neighbouring diagonal that reached further with one change less."""
     if diagonal == -changes:
         return diagonal + 1
     if diagonal != changes and reached[middle + diagonal - 1] < reached[middle + diagonal + 1]:
@@ -106,13 +110,13 @@ def _from(reached: list[int], middle: int, diagonal: int, changes: int) -> int:
 
 
 CONTEXT_LINES = 2
-"""Lines that are shown before and after a change."""
+"""Lines shown before and after a change."""
 MAX_WORD_CHANGES = 100
-"""Words taken out and put in, after which two lines have nothing to do with each other."""
+"""Removed and inserted words above which two lines are considered unrelated."""
 MAX_LINES_BY_WORD = 500
-"""Changed lines of a text that are compared word by word."""
+"""Changed lines of a text that are compared by word."""
 MIN_LINE_SIMILARITY = 0.4
-"""The share of two lines that must be the same for one to be called a change of the other."""
+"""Minimum share of common characters for a line to count as changed instead of replaced."""
 
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -130,20 +134,20 @@ class DiffLine:
 
     change: str
     before: int | None
-    """Its number in the earlier text, from 1."""
+    """Line number in the earlier text, from 1."""
     after: int | None
     pieces: list[DiffPiece]
 
 
 @dataclass(frozen=True, slots=True)
 class TextDiff:
-    """The changed places of a text, each with a few lines around it; or why there are none to show."""
+    """Changed places of a text with context lines; or a note why there are none."""
 
     hunks: list[list[DiffLine]]
     note: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the diff for JSON; the keys are a stable interface."""
         hunks = [
             [{**asdict(line), "pieces": [piece._asdict() for piece in line.pieces]} for line in hunk]
             for hunk in self.hunks
@@ -152,25 +156,25 @@ class TextDiff:
 
 
 def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[list[DiffLine]]:
-    """Return the places where two texts differ."""
+    """Return the hunks in which two texts differ."""
     budget = MAX_LINES_BY_WORD
     hunks: list[list[DiffLine]] = []
     found = list(diff_blocks(before, after))
     for index, block in enumerate(found):
         if block.same:
-            _surround(hunks, block, before, first=index == 0, last=index == len(found) - 1)
+            _context(hunks, block, before, first=index == 0, last=index == len(found) - 1)
             continue
         pairs = max(block.before.stop - block.before.start, block.after.stop - block.after.start)
         by_word = pairs <= budget
         budget -= pairs if by_word else 0
         if not hunks:
             hunks.append([])
-        hunks[-1] += _changed(block, before, after, by_word)
+        hunks[-1] += _changed_lines(block, before, after, by_word)
     return hunks
 
 
-def _surround(hunks: list[list[DiffLine]], block: DiffBlock, before: Sequence[str], *, first: bool, last: bool) -> None:
-    """Show a stretch that did not change, or only its ends if it is long."""
+def _context(hunks: list[list[DiffLine]], block: DiffBlock, before: Sequence[str], *, first: bool, last: bool) -> None:
+    """Add an unchanged range as context, only its ends if it is long."""
     lines = [
         DiffLine(
             DocumentChange.SAME,
@@ -191,7 +195,7 @@ def _surround(hunks: list[list[DiffLine]], block: DiffBlock, before: Sequence[st
         hunks.append(lines[-CONTEXT_LINES:])
 
 
-def _changed(block: DiffBlock, before: Sequence[str], after: Sequence[str], by_word: bool) -> list[DiffLine]:
+def _changed_lines(block: DiffBlock, before: Sequence[str], after: Sequence[str], by_word: bool) -> list[DiffLine]:
     changed: list[DiffLine] = []
     new: list[DiffLine] = []
     numbers = zip_longest(range(block.before.start, block.before.stop), range(block.after.start, block.after.stop))
@@ -217,7 +221,7 @@ def _changed(block: DiffBlock, before: Sequence[str], after: Sequence[str], by_w
 
 
 def _by_word(before: str, after: str) -> list[DiffPiece] | None:
-    """Return what two lines share and what not; nothing if that is too little."""
+    """Return common and differing pieces of two lines; None if too little is common."""
     old, new = _WORDS.findall(before), _WORDS.findall(after)
     pieces = list(_pieces(old, new))
     shared = sum(len(piece.text.replace(" ", "")) for piece in pieces if piece.change == DocumentChange.SAME)
@@ -230,7 +234,7 @@ def _pieces(old: list[str], new: list[str]) -> Iterator[DiffPiece]:
         if block.same:
             yield DiffPiece(DocumentChange.SAME, "".join(old[block.before]))
             continue
-        if taken := "".join(old[block.before]):
-            yield DiffPiece(DocumentChange.GONE, taken)
-        if put := "".join(new[block.after]):
-            yield DiffPiece(DocumentChange.NEW, put)
+        if removed := "".join(old[block.before]):
+            yield DiffPiece(DocumentChange.GONE, removed)
+        if inserted := "".join(new[block.after]):
+            yield DiffPiece(DocumentChange.NEW, inserted)

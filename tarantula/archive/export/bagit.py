@@ -1,6 +1,7 @@
-"""BagIt 0.97: an item as a folder whose every file has its hash in a list.
+"""BagIt 0.97 export: an item as a folder with a checksum for every file.
 
-Version 1.0 (RFC 8493) wants percent signs in names escaped, which the library that most archives use does not undo.
+Version 1.0 (RFC 8493) requires percent signs in names to be escaped, which the library that most archives use does not
+undo.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
+from tarantula.archive.export.exporter import Exporter
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
@@ -30,27 +32,32 @@ MANIFEST = f"manifest-{HASH_ALGORITHM}.txt"
 DECLARATION = "BagIt-Version: 0.97\nTag-File-Character-Encoding: UTF-8\n"
 
 
-def write_bag(
-    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: ExportProgress
-) -> dict[str, int]:
-    """Write an item to the folder *path*; return how many records and files it has."""
-    path.mkdir()
-    with (path / MANIFEST).open("w", encoding="utf-8", newline="\n") as manifest:
-        bag = _Bag(path, manifest)
-        index = scratch / "index.cdxj"
-        records = ExportRecords(session, installation, item, bag, watcher).pack(index)
-        bag.add("indexes/index.cdxj", index)
-        _describe(session, item, bag)
-        log = installation.items / item.urn / "crawl.log"
-        if log.exists():
-            bag.add("crawl.log", log)
-        _add_mirror(bag, installation.archived / item.urn, watcher)
-    _write_tags(path, {**_info(installation, item), "Payload-Oxum": f"{bag.bytes}.{bag.files}"})
-    return {"records": records, "files": bag.files}
+class BagitExporter(Exporter):
+    """Exports an item as a BagIt folder."""
+
+    suffix = ".bag"
+
+    def write(
+        self, session: Session, installation: Config, item: Item, path: Path, scratch: Path, progress: ExportProgress
+    ) -> dict[str, int]:
+        """Write an item to the folder *path*; return the number of records and files."""
+        path.mkdir()
+        with (path / MANIFEST).open("w", encoding="utf-8", newline="\n") as manifest:
+            bag = _Bag(path, manifest)
+            index = scratch / "index.cdxj"
+            records = ExportRecords(session, installation, item, bag, progress).write(index)
+            bag.add("indexes/index.cdxj", index)
+            _write_description(session, item, bag)
+            log = installation.items / item.urn / "crawl.log"
+            if log.exists():
+                bag.add("crawl.log", log)
+            _add_mirror(bag, installation.archived / item.urn, progress)
+        _write_tags(path, {**_info(installation, item), "Payload-Oxum": f"{bag.bytes}.{bag.files}"})
+        return {"records": records, "files": bag.files}
 
 
 class _Bag:
-    """A folder whose files are listed with their hashes as they are written."""
+    """A bag whose manifest is written along with its files."""
 
     def __init__(self, path: Path, manifest: TextIO) -> None:
         self._path = path
@@ -60,7 +67,7 @@ class _Bag:
 
     @contextmanager
     def open(self, name: str, size: int = 0) -> Iterator[HashingFile]:
-        """Begin a file of the payload."""
+        """Open a file of the payload."""
         path = self._path / "data" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("xb") as file:
@@ -71,14 +78,14 @@ class _Bag:
         self.files += 1
 
     def add(self, name: str, source: Path) -> None:
-        """Take a file in."""
+        """Add a file."""
         with self.open(name) as target, source.open("rb") as file:
             while piece := file.read(READ_CHUNK_BYTES):
                 target.write(piece)
 
 
 def _write_tags(path: Path, info: dict[str, str]) -> None:
-    """Write what describes a bag whose payload is complete."""
+    """Write the tag files of a bag whose payload is complete."""
     lines = (f"{name}: {' '.join(value.split())}\n" for name, value in info.items() if value.strip())
     (path / "bagit.txt").write_text(DECLARATION, encoding="utf-8")
     (path / "bag-info.txt").write_text("".join(lines), encoding="utf-8")
@@ -95,7 +102,7 @@ def _hash(path: Path) -> str:
         return file_digest(file, HASH_ALGORITHM).hexdigest()
 
 
-def _describe(session: Session, item: Item, bag: _Bag) -> None:
+def _write_description(session: Session, item: Item, bag: _Bag) -> None:
     with bag.open("item.json") as file:
         file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
     with bag.open("documents.jsonl") as file:
@@ -103,13 +110,13 @@ def _describe(session: Session, item: Item, bag: _Bag) -> None:
             file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
 
 
-def _add_mirror(bag: _Bag, mirror: Path, watcher: ExportProgress) -> None:
-    """Take in the copy that people browse, if there is one."""
-    watcher.begin("files of the mirror")
+def _add_mirror(bag: _Bag, mirror: Path, progress: ExportProgress) -> None:
+    """Add the mirror, if there is one."""
+    progress.begin("files of the mirror")
     for path in sorted(mirror.rglob("*")):
         if path.is_file() and not path.is_symlink():
             bag.add(f"mirror/{path.relative_to(mirror).as_posix()}", path)
-            watcher.advance()
+            progress.advance()
 
 
 def _description(session: Session, item: Item) -> dict[str, Any]:

@@ -35,24 +35,24 @@ from tarantula.store.warc_writer import new_record_id
 
 
 class ExportProgress:
-    """Keeps the sentences, and shows nothing; a command's own shows both."""
+    """Collects problems of an export; commands override the methods to show progress."""
 
     def __init__(self) -> None:
         self.problems: list[str] = []
 
     def begin(self, stage: str, total: int | None = None) -> None:
-        """Hear what is done now, and how much of it there is, in bytes or pieces."""
+        """Start a stage with *total* bytes or pieces."""
 
     def advance(self, amount: int = 1) -> None:
-        """Hear that so much more is done."""
+        """Report progress within the stage."""
 
     def warn(self, sentence: str) -> None:
-        """Hear what was wrong with one document; the others go on."""
+        """Report a problem with one document or record; the export continues."""
         self.problems.append(sentence)
 
 
 class HashingFile:
-    """Hands bytes on, and knows how many they were and their hash."""
+    """File wrapper that counts and hashes what is written."""
 
     def __init__(self, file: IO[bytes], algorithm: str) -> None:
         self._file = file
@@ -60,7 +60,7 @@ class HashingFile:
         self.size = 0
 
     def write(self, data: bytes, /) -> int:
-        """Take some bytes."""
+        """Append bytes."""
         self._file.write(data)
         self._hash.update(data)
         self.size += len(data)
@@ -68,42 +68,42 @@ class HashingFile:
 
     @property
     def hexdigest(self) -> str:
-        """The hash of all that was written."""
+        """Hash of everything written."""
         return self._hash.hexdigest()
 
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
-"""How a record begins: it is a gzip member."""
+"""First bytes of a gzip member, and so of a record."""
 PAST_END = 1 << 62
-"""Past the end of any file."""
+"""Larger than any file offset."""
 
 
 @dataclass(slots=True)
 class SkippedRanges:
-    """What was passed over in a file."""
+    """Byte ranges of a file that were not copied."""
 
     starts: list[int] = field(default_factory=list)
     ends: list[int] = field(default_factory=list)
-    missing: list[int] = field(default_factory=list)
-    """How many bytes are missing after each of them."""
+    skipped_bytes: list[int] = field(default_factory=list)
+    """Total number of skipped bytes up to the end of each range."""
 
     def add(self, start: int, end: int) -> None:
-        """Pass over a stretch that lies behind the others."""
-        self.missing.append((self.missing[-1] if self.missing else 0) + end - start)
+        """Add a range behind the others."""
+        self.skipped_bytes.append((self.skipped_bytes[-1] if self.skipped_bytes else 0) + end - start)
         self.starts.append(start)
         self.ends.append(end)
 
-    def place(self, offset: int) -> int | None:
-        """Return where a record is now, or nothing if it was passed over."""
+    def new_offset(self, offset: int) -> int | None:
+        """Return the offset of a record in the copy; None if it was skipped."""
         before = bisect_right(self.starts, offset)
         if not before:
             return offset
-        return None if offset < self.ends[before - 1] else offset - self.missing[before - 1]
+        return None if offset < self.ends[before - 1] else offset - self.skipped_bytes[before - 1]
 
 
-def copy_whole_records(path: Path, target: ByteSink, watcher: ExportProgress) -> SkippedRanges:
-    """Copy a file record by record, and say where one is broken."""
-    gaps = SkippedRanges()
+def copy_whole_records(path: Path, target: ByteSink, progress: ExportProgress) -> SkippedRanges:
+    """Copy the complete records of a file, and report damaged ones."""
+    skipped = SkippedRanges()
     size = path.stat().st_size
     offset = 0
     with open_record(path, 0) as source:
@@ -111,19 +111,19 @@ def copy_whole_records(path: Path, target: ByteSink, watcher: ExportProgress) ->
             try:
                 end = end_of_record(source, offset)
             except DamagedRecord as error:
-                watcher.warn(f"{error} That record is left out.")
+                progress.warn(f"{error} That record is skipped.")
                 end = _next_record(source, offset + 1, size)
-                gaps.add(offset, end)
+                skipped.add(offset, end)
             else:
                 copy_bytes(source, offset, end, target)
-            watcher.advance(end - offset)
+            progress.advance(end - offset)
             offset = end
-    gaps.add(size, PAST_END)
-    return gaps
+    skipped.add(size, PAST_END)
+    return skipped
 
 
 def _next_record(file: BinaryIO, start: int, size: int) -> int:
-    """Return where the next whole record begins, or the file ends."""
+    """Return the offset of the next complete record, or the end of the file."""
     while (start := _find_magic(file, start)) < size:
         try:
             end_of_record(file, start)
@@ -150,55 +150,55 @@ NOTHING_COPIED = SkippedRanges([0], [PAST_END], [0])
 
 
 class ExportFile(ByteSink, Protocol):
-    """A file of an export, while it is written."""
+    """An open file of an export."""
 
     size: int
 
 
 class ExportSink(Protocol):
-    """Where an export goes: a file by its name, one at a time."""
+    """Target of an export, written one file at a time."""
 
     def open(self, name: str, size: int) -> AbstractContextManager[ExportFile]:
-        """Begin a file of about this size."""
+        """Open a file of about this size."""
 
 
 class ExportRecords:
-    """The records of one item, on their way into an export."""
+    """Writes the WARC records of one item to an export."""
 
     def __init__(
-        self, session: Session, installation: Config, item: Item, sink: ExportSink, watcher: ExportProgress
+        self, session: Session, installation: Config, item: Item, sink: ExportSink, progress: ExportProgress
     ) -> None:
         self._session = session
         self._items = installation.items
         self._file_size = installation.warc_size
         self._item = item
         self._sink = sink
-        self._watcher = watcher
-        self._gaps: dict[str, SkippedRanges] = {}
+        self._progress = progress
+        self._skipped: dict[str, SkippedRanges] = {}
 
-    def pack(self, index: Path) -> int:
-        """Write the records, and their index to *index*; return how many there are."""
+    def write(self, index: Path) -> int:
+        """Write the records, and their CDXJ index to *index*; return the number of index lines."""
         files = sorted((self._items / self._item.urn / "archive").glob("*.warc.gz"))
-        self._watcher.begin("records", sum(path.stat().st_size for path in files))
+        self._progress.begin("records", sum(path.stat().st_size for path in files))
         for path in files:
             with self._sink.open(f"archive/{path.name}", path.stat().st_size) as target:
-                self._gaps[path.name] = copy_whole_records(path, target, self._watcher)
+                self._skipped[path.name] = copy_whole_records(path, target, self._progress)
         for document in documents_without_body(self._session, self._item):
-            self._watcher.warn(str(MissingCapture(document)))
-        return write_cdxj(chain(self._own(), self._referred()), index)
+            self._progress.warn(str(MissingCapture(document)))
+        return write_cdxj(chain(self._own_rows(), self._copied_rows()), index)
 
-    def _own(self) -> Iterator[IndexRow]:
+    def _own_rows(self) -> Iterator[IndexRow]:
         for row in own_records(self._session, self._item):
-            if row.filename not in self._gaps:
+            if row.filename not in self._skipped:
                 path = self._items / self._item.urn / "archive" / row.filename
-                self._watcher.warn(f"{path} is not there: what only it has is left out.")
-                self._gaps[row.filename] = NOTHING_COPIED
-            if (offset := self._gaps[row.filename].place(row.offset)) is not None:
+                self._progress.warn(f"{path} is missing: records stored only there are skipped.")
+                self._skipped[row.filename] = NOTHING_COPIED
+            if (offset := self._skipped[row.filename].new_offset(row.offset)) is not None:
                 yield row._replace(offset=offset)
 
-    def _referred(self) -> Iterator[IndexRow]:
-        """Copy the records of other items that have the bodies of this one, and yield their rows."""
-        self._watcher.begin("bodies of earlier items")
+    def _copied_rows(self) -> Iterator[IndexRow]:
+        """Copy the records of other items that hold bodies of this one, and yield their index rows."""
+        self._progress.begin("bodies of earlier items")
         found = referred_records(self._session, self._item)
         first = next(found, None)
         waiting = chain((first,), found) if first is not None else iter(())
@@ -206,13 +206,13 @@ class ExportRecords:
         for entry in waiting:
             name = f"{self._item.urn}-referred-{next(numbers):05}.warc.gz"
             with self._sink.open(f"archive/{name}", self._file_size) as target:
-                target.write(self._beginning(name))
+                target.write(self._warcinfo(name))
                 for record in chain((entry,), waiting):
                     yield from self._copy(record, name, target)
                     if target.size >= self._file_size:
                         break
 
-    def _beginning(self, name: str) -> bytes:
+    def _warcinfo(self, name: str) -> bytes:
         info = {
             "software": f"Tarântula/{__version__}",
             "isPartOf": self._item.urn,
@@ -225,9 +225,9 @@ class ExportRecords:
         path = self._items / record.urn / "archive" / row.filename
         if self._copy_record(path, row.offset, f"the body of {row.url}", target):
             if record.rendered_offset is not None:
-                # It has no line in the index, as in an item's own files.
-                self._copy_record(path, record.rendered_offset, f"what a browser made of {row.url}", target)
-            self._watcher.advance(target.size - offset)
+                # It has no index line, as in an item's own files.
+                self._copy_record(path, record.rendered_offset, f"the rendered page of {row.url}", target)
+            self._progress.advance(target.size - offset)
             yield row._replace(filename=name, offset=offset)
 
     def _copy_record(self, path: Path, offset: int, content: str, target: ExportFile) -> bool:
@@ -235,6 +235,6 @@ class ExportRecords:
             with open_record(path, offset) as source:
                 copy_bytes(source, offset, end_of_record(source, offset), target)
         except DamagedRecord as error:
-            self._watcher.warn(f"{error} It has {content}, which is left out.")
+            self._progress.warn(f"{error} It has {content}, which is skipped.")
             return False
         return True

@@ -1,4 +1,4 @@
-"""WACZ 1.1.1: an item as one file, which replay tools open where it lies."""
+"""WACZ 1.1.1 export: an item as one ZIP file that replay tools open in place."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
+from tarantula.archive.export.exporter import Exporter
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.replay.pages import ReplayPage, replay_pages
 from tarantula.core.config import Config
@@ -26,27 +27,32 @@ from tarantula.store.warc_reader import READ_CHUNK_BYTES
 
 WACZ_VERSION = "1.1.1"
 INDEX_BLOCK_LINES = 3000
-"""Lines of the index that are packed together; a reader unpacks one such block to find a URL."""
+"""Lines per compressed block of the index; a reader decompresses one block to find a URL."""
 ZIP64_BYTES = 1_900_000_000
-"""Bytes from which a file in the package needs long numbers."""
+"""Size from which a file in the package needs ZIP64 fields."""
 
 
-def write_wacz(
-    session: Session, installation: Config, item: Item, path: Path, scratch: Path, watcher: ExportProgress
-) -> dict[str, int]:
-    """Write an item to *path*; return how many records and pages it has."""
-    with ZipFile(path, "x", allowZip64=True) as archive:
-        package = _Package(archive)
-        index = scratch / "index.cdxj"
-        records = ExportRecords(session, installation, item, package, watcher).pack(index)
-        _write_index(package, index, scratch / "index.idx")
-        base, count = _write_pages(session, installation, item, package, scratch / "pages.jsonl", watcher)
-        package.close(_description(item, base))
-    return {"records": records, "pages": count}
+class WaczExporter(Exporter):
+    """Exports an item as a WACZ file."""
+
+    suffix = ".wacz"
+
+    def write(
+        self, session: Session, installation: Config, item: Item, path: Path, scratch: Path, progress: ExportProgress
+    ) -> dict[str, int]:
+        """Write an item to *path*; return the number of records and pages."""
+        with ZipFile(path, "x", allowZip64=True) as archive:
+            package = _Package(archive)
+            index = scratch / "index.cdxj"
+            records = ExportRecords(session, installation, item, package, progress).write(index)
+            _write_index(package, index, scratch / "index.idx")
+            base, count = _write_pages(session, installation, item, package, scratch / "pages.jsonl", progress)
+            package.close(_description(item, base))
+        return {"records": records, "pages": count}
 
 
 class _Package:
-    """The files of a WACZ, and what its datapackage.json says of them."""
+    """The files of a WACZ, with their entries in datapackage.json."""
 
     def __init__(self, archive: ZipFile) -> None:
         self._archive = archive
@@ -54,7 +60,7 @@ class _Package:
 
     @contextmanager
     def open(self, name: str, size: int, packed: bool = True) -> Iterator[HashingFile]:
-        """Begin a file; what is *packed* already is stored as it is, so that readers can seek in it."""
+        """Open a file; compressed content (*packed*) is stored as it is, so that readers can seek in it."""
         info = ZipInfo(name, time.gmtime()[:6])
         info.compress_type = ZIP_STORED if packed else ZIP_DEFLATED
         with self._archive.open(info, "w", force_zip64=size >= ZIP64_BYTES) as file:
@@ -70,13 +76,13 @@ class _Package:
         )
 
     def add(self, name: str, path: Path, packed: bool = False) -> None:
-        """Take a file in."""
+        """Add a file."""
         with self.open(name, path.stat().st_size, packed) as target, path.open("rb") as file:
             while piece := file.read(READ_CHUNK_BYTES):
                 target.write(piece)
 
     def close(self, description: dict[str, Any]) -> None:
-        """Say what is there, and by which hash that can be believed."""
+        """Write datapackage.json and its digest."""
         package = {"profile": "data-package", "resources": self._resources, "wacz_version": WACZ_VERSION, **description}
         content = json.dumps(package, indent=2, ensure_ascii=False).encode()
         digest = {"path": "datapackage.json", "hash": f"sha256:{sha256(content).hexdigest()}"}
@@ -85,14 +91,14 @@ class _Package:
 
 
 def _write_index(package: _Package, index: Path, idx: Path) -> None:
-    """Pack the sorted index in blocks, with a short index of these."""
+    """Write the sorted index in compressed blocks, with an index of the blocks."""
     meta = {"format": "cdxj-gzip-1.0", "filename": "index.cdx.gz"}
     with (
         index.open("rb") as lines,
-        idx.open("wb") as short,
+        idx.open("wb") as blocks,
         package.open("indexes/index.cdx.gz", index.stat().st_size) as target,
     ):
-        short.write(f"!meta 0 {json.dumps(meta)}\n".encode())
+        blocks.write(f"!meta 0 {json.dumps(meta)}\n".encode())
         while block := list(islice(lines, INDEX_BLOCK_LINES)):
             packed = gzip.compress(b"".join(block), mtime=0)
             place = {
@@ -101,25 +107,25 @@ def _write_index(package: _Package, index: Path, idx: Path) -> None:
                 "digest": f"sha256:{sha256(packed).hexdigest()}",
                 "filename": "index.cdx.gz",
             }
-            short.write(block[0].partition(b"{")[0] + json.dumps(place).encode() + b"\n")
+            blocks.write(block[0].partition(b"{")[0] + json.dumps(place).encode() + b"\n")
             target.write(packed)
     package.add("indexes/index.idx", idx)
 
 
 def _write_pages(
-    session: Session, installation: Config, item: Item, package: _Package, path: Path, watcher: ExportProgress
+    session: Session, installation: Config, item: Item, package: _Package, path: Path, progress: ExportProgress
 ) -> tuple[ReplayPage | None, int]:
-    """Write the list of pages; return the first, which is the base document if it is a page, and how many there are."""
-    watcher.begin("titles of pages")
+    """Write the list of pages; return the first page (the base document if it is a page) and the number of pages."""
+    progress.begin("titles of pages")
     first: ReplayPage | None = None
     count = 0
     with path.open("w", encoding="utf-8") as file:
         header = {"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": False}
         file.write(json.dumps(header) + "\n")
         for page in replay_pages(session, installation.items, item):
-            watcher.advance()
+            progress.advance()
             if not isinstance(page, ReplayPage):
-                watcher.warn(f"{page} The page is not listed.")
+                progress.warn(f"{page} The page is not listed.")
                 continue
             first = first or page
             count += 1
@@ -139,15 +145,15 @@ def _page(page: ReplayPage) -> dict[str, str]:
 
 def _description(item: Item, base: ReplayPage | None) -> dict[str, Any]:
     config = PublicationConfig.model_validate(item.configuration)
-    described = {
+    description = {
         "title": item.urn,
         "description": config.description or f"The publication {config.name}",
         "created": _time(datetime.now(UTC)),
         "software": f"Tarântula/{__version__}",
     }
     if base is not None:
-        described |= {"mainPageUrl": base.document.url, "mainPageDate": _time(base.document.collected_at)}
-    return described
+        description |= {"mainPageUrl": base.document.url, "mainPageDate": _time(base.document.collected_at)}
+    return description
 
 
 def _time(moment: datetime | None) -> str:

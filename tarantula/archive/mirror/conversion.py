@@ -28,7 +28,7 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import find_item
 
 MAX_SERVER_ROWS = 20
-"""Servers that are listed."""
+"""Maximum number of servers listed on the index page."""
 
 STYLE = """
 body { font: 16px/1.5 sans-serif; max-width: 52em; margin: 2em auto; padding: 0 1em }
@@ -42,10 +42,10 @@ TableCells = Iterable[tuple[str | int | float, ...]]
 
 
 def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: Iterable[tuple[str, str]]) -> str:
-    """Return the page of an item whose base document is at *base*; *skipped* are documents that could not be read."""
+    """Return the start page of a mirror whose base document is at *base*; *skipped* lists unreadable documents."""
     config = PublicationConfig.model_validate(item.configuration)
     totals = report.totals
-    lost = _table("Documents that could not be read", ("address", "why"), skipped)
+    unreadable = _table("Documents that could not be read", ("address", "why"), skipped)
     tables = (
         _table("States", ("state", "meaning", "documents"), [(r.state, r.meaning, r.documents) for r in report.states]),
         _table("Types", ("type", "documents", "bytes"), [(r.type, r.documents, r.bytes) for r in report.types]),
@@ -72,7 +72,7 @@ def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: I
 </dl>
 <p>{totals.documents:,} documents, {totals.collected:,} of them collected from {totals.servers:,} servers:
 {decimal(totals.bytes)}, {totals.links:,} links. The whole report is in <a href="report.json">report.json</a>.</p>
-{lost}{"".join(tables)}</body>
+{unreadable}{"".join(tables)}</body>
 </html>
 """
 
@@ -100,7 +100,7 @@ def _cell(value: str | float) -> str:
 
 
 ProgressCallback = Callable[[int, int], None]
-"""Hears how many documents have their copy, and of how many."""
+"""Called with the number of documents copied and the total."""
 
 
 def ignore_progress(done: int, total: int) -> None:
@@ -108,7 +108,7 @@ def ignore_progress(done: int, total: int) -> None:
 
 
 class SkippedDocument(NamedTuple):
-    """A document whose bytes could not be read."""
+    """A document whose body could not be read."""
 
     url: str
     reason: str
@@ -116,73 +116,73 @@ class SkippedDocument(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MirrorResult:
-    """What a conversion made."""
+    """Result of a conversion."""
 
     urn: str
     path: Path
     documents: int
-    """Those that have a copy."""
+    """Number of documents with a copy."""
     changed: int
-    """Those whose copy has other links than the document."""
+    """Number of documents with converted links."""
     bytes: int
-    """Of the documents, before."""
+    """Bytes of the documents before conversion."""
     skipped: list[SkippedDocument]
     seconds: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the result for JSON; the keys are a stable interface."""
         return {**asdict(self), "path": str(self.path), "skipped": [one._asdict() for one in self.skipped]}
 
 
 def convert_item(
     installation: Config, database: Database, urn: str, progress: ProgressCallback = ignore_progress
 ) -> MirrorResult:
-    """Make the mirror of an item in ``archived/<urn>`` below the home; one that is there is replaced when it is done.
+    """Build the mirror of an item in ``archived/<urn>`` below the home, replacing an existing one when complete.
 
-    What an earlier call left unfinished is gone on with.
+    An interrupted conversion is resumed.
     """
     began = monotonic()
     with database.reading() as session:
         _check_is_collected(find_item(session, urn))
-    with MirrorWorkspace(installation.archived, urn) as workplace:
-        conversion = _Converter(installation, database, urn, workplace)
+    with MirrorWorkspace(installation.archived, urn) as workspace:
+        conversion = _Converter(installation, database, urn, workspace)
         state = conversion.run(progress)
         skipped = conversion.write_index()
-        workplace.finish()
+        workspace.finish()
     seconds = round(monotonic() - began, 3)
-    return MirrorResult(urn, workplace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
+    return MirrorResult(urn, workspace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
 
 
 def _check_is_collected(item: Item) -> None:
     if item.state in (ItemState.WAITING, ItemState.COLLECTING):
-        raise ConflictError(f"Item {item.urn} is {item.state}. Its links can be converted when that has ended.")
+        raise ConflictError(f"Item {item.urn} is {item.state}. Convert its links when it has ended.")
 
 
 class _Converter:
-    """Makes one mirror."""
+    """Builds one mirror."""
 
-    def __init__(self, installation: Config, database: Database, urn: str, workplace: MirrorWorkspace) -> None:
+    def __init__(self, installation: Config, database: Database, urn: str, workspace: MirrorWorkspace) -> None:
         self._items = installation.items
         self._database = database
         self._urn = urn
-        self._workplace = workplace
+        self._workspace = workspace
         with database.reading() as session:
             self._plan = make_mirror_plan(session, find_item(session, urn))
-        self._state = workplace.state(self._plan.fingerprint)
-        self._copies = self._known_copies()
+        self._state = workspace.state(self._plan.fingerprint)
+        self._copies = self._load_copies()
 
     def run(self, progress: ProgressCallback) -> ConversionState:
-        """Write every copy."""
+        """Write all copies."""
         while self._write_all(progress):
-            # Once more from the beginning: links to what could not be read shall lead to the web.
-            self._workplace.clear()
+            # Start again, so that links to unreadable documents lead to the web.
+            self._workspace.clear()
             self._state = ConversionState(self._plan.fingerprint, skipped=self._state.skipped)
-            self._copies = self._known_copies()
+            self._copies = self._load_copies()
         return self._state
 
     def write_index(self) -> list[SkippedDocument]:
-        """Write the page with which the mirror opens; return what is not in the mirror though it was collected."""
-        lost = self._state.skipped | self._copies.lost_redirects
+        """Write the start page and the report; return the collected documents that are not in the mirror."""
+        lost = self._state.skipped | self._copies.unreadable_redirects
         with self._database.reading() as session:
             skipped = [
                 SkippedDocument(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())
@@ -190,37 +190,37 @@ class _Converter:
             item = find_item(session, self._urn)
             base = self._copies.locate(item.configuration["base_url"], False)
             page = index_page(item, self._report, base, skipped)
-        self._workplace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
-        self._workplace.write("index.html", page.encode())
+        self._workspace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
+        self._workspace.write("index.html", page.encode())
         return skipped
 
-    def _count(self) -> ItemReport:
+    def _make_report(self) -> ItemReport:
         with self._database.reading() as session:
             return make_report(session, find_item(session, self._urn))
 
-    def _known_copies(self) -> CopyIndex:
+    def _load_copies(self) -> CopyIndex:
         with self._database.reading() as session:
             return load_copies(session, self._items, find_item(session, self._urn), self._state.skipped)
 
     def _write_all(self, progress: ProgressCallback) -> bool:
-        """Write the copies that are still to be written; say whether some could not be, of which nobody knew."""
+        """Write the remaining copies; return whether further documents turned out to be unreadable."""
         known = len(self._state.skipped)
         left = self._plan.documents - self._state.documents
         tasks = CopyTasks(self._database, self._items, self._urn, self._state.skipped)
-        with CopierPool(self._copies, self._workplace.folder, left) as crew:
-            ahead = 1 + crew.at_hand // DOCUMENTS_PER_BATCH
+        with CopierPool(self._copies, self._workspace.folder, left) as pool:
+            ahead = 1 + pool.in_flight // DOCUMENTS_PER_BATCH
             waiting: deque[tuple[int, PendingCopies]] = deque()
             for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
-                waiting.append((last, crew.copy(some)))
+                waiting.append((last, pool.copy(some)))
                 if len(waiting) > ahead:
-                    self._note(*waiting.popleft(), progress)
-            # Nobody need wait for it later.
-            self._report = self._count()
+                    self._record(*waiting.popleft(), progress)
+            # Computed while the pool is still copying.
+            self._report = self._make_report()
             while waiting:
-                self._note(*waiting.popleft(), progress)
+                self._record(*waiting.popleft(), progress)
         return len(self._state.skipped) > known
 
-    def _note(self, last: int, pending: PendingCopies, progress: ProgressCallback) -> None:
+    def _record(self, last: int, pending: PendingCopies, progress: ProgressCallback) -> None:
         state = self._state
         for outcome in pending():
             state.documents += outcome.documents
@@ -228,5 +228,5 @@ class _Converter:
             state.bytes += outcome.bytes
             state.skipped.update(outcome.skipped)
         state.done = last
-        self._workplace.keep(state)
+        self._workspace.save(state)
         progress(state.documents, self._plan.documents)

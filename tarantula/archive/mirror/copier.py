@@ -25,7 +25,7 @@ from tarantula.store.warc_reader import Payload, WarcRecordReader, decode_payloa
 
 
 class CopyTask(NamedTuple):
-    """A document that is to be copied."""
+    """A document to be copied."""
 
     id: int
     url: str
@@ -33,19 +33,19 @@ class CopyTask(NamedTuple):
     warc: str
     offset: int
     length: int | None = None
-    """Of the record, if that is known."""
+    """Length of the record, if known."""
 
 
 @dataclass(slots=True)
 class CopyOutcome:
-    """What came of some tasks."""
+    """Result of some copy tasks."""
 
     documents: int = 0
     changed: int = 0
     bytes: int = 0
-    """Of the documents, before."""
+    """Bytes of the documents before conversion."""
     skipped: dict[int, str] = field(default_factory=dict)
-    """Those that could not be read, and why."""
+    """Unreadable documents, with the reason."""
 
 
 class Copier:
@@ -58,11 +58,11 @@ class Copier:
         self._records = WarcRecordReader()
 
     def close(self) -> None:
-        """Let go of the files that were read."""
+        """Close the WARC files."""
         self._records.close()
 
     def copy_all(self, tasks: Iterable[CopyTask]) -> CopyOutcome:
-        """Write some copies."""
+        """Copy some documents."""
         outcome = CopyOutcome()
         for task in tasks:
             try:
@@ -76,7 +76,7 @@ class Copier:
         return outcome
 
     def _copy(self, task: CopyTask, payload: Payload) -> bool:
-        """Write one copy; say whether it is other than the document."""
+        """Write one copy; return whether it differs from the document."""
         path = self._copies.path(task.url, task.media_type)
         folder = path[: path.rindex("/") + 1]
         charset = charset_of(payload.get(b"content-type"))
@@ -86,30 +86,30 @@ class Copier:
 
 
 PendingCopies = Callable[[], Iterable[CopyOutcome]]
-"""Waits for what comes of some tasks."""
+"""Waits for the results of submitted tasks."""
 
 
 MIN_PARALLEL_COPIES = 1000
-"""Copies for which no other process is started."""
+"""Up to this many copies are written without worker processes."""
 COPIES_PER_BATCH = 100
-"""Copies that are handed to a process at a time."""
+"""Copies sent to a worker process at a time."""
 
 
 class CopierPool:
-    """One process for few copies, one for each core for many."""
+    """Copies in this process if they are few, else in one worker process per core."""
 
     def __init__(self, copies: CopyIndex, folder: Path, number: int) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._copier: Copier | None = None
         cores = len(os.sched_getaffinity(0))
-        self.at_hand = cores * COPIES_PER_BATCH
-        """Copies that all of them are busy with at a time."""
+        self.in_flight = cores * COPIES_PER_BATCH
+        """Number of copies that all workers process at a time."""
         if number <= MIN_PARALLEL_COPIES or cores == 1:
             self._copier = Copier(copies, folder)
         else:
-            # Forking is at once, but would also copy the locks that other threads have.
-            way = get_context("fork" if active_count() == 1 else "spawn")
-            self._pool = ProcessPoolExecutor(cores, way, _join, (copies, folder))
+            # Fork is fast, but would also copy the locks held by other threads.
+            context = get_context("fork" if active_count() == 1 else "spawn")
+            self._pool = ProcessPoolExecutor(cores, context, _start_worker, (copies, folder))
 
     def __enter__(self) -> Self:
         return self
@@ -121,12 +121,12 @@ class CopierPool:
             self._copier.close()
 
     def copy(self, tasks: Sequence[CopyTask]) -> PendingCopies:
-        """Begin with some copies; what is returned waits for them."""
+        """Start copying some documents; the returned function waits for the results."""
         if self._pool is None:
             assert self._copier is not None
             outcome = self._copier.copy_all(tasks)
             return lambda: [outcome]
-        # What is plain is handed over in a quarter of the time.
+        # Plain tuples are pickled in a quarter of the time.
         plain = list(map(tuple, tasks))
         parts = [plain[start : start + COPIES_PER_BATCH] for start in range(0, len(plain), COPIES_PER_BATCH)]
         futures = [self._pool.submit(_copy_all, part) for part in parts]
@@ -137,23 +137,23 @@ def _results(futures: list[Future[CopyOutcome]]) -> list[CopyOutcome]:
     try:
         return [future.result() for future in futures]
     except BrokenProcessPool as error:
-        raise TarantulaError("A process that was converting has ended. Convert the item again to go on.") from error
+        raise TarantulaError("A worker process died. Convert the item again to resume.") from error
 
 
 _copier: Copier
 
 
-def _join(copies: CopyIndex, folder: Path) -> None:
+def _start_worker(copies: CopyIndex, folder: Path) -> None:
     global _copier
-    # Ctrl-C is for whoever began it; nobody is left working when that one is gone.
+    # Only the parent process handles Ctrl-C; workers end with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    Thread(target=_leave_with_parent, daemon=True).start()
+    Thread(target=_exit_with_parent, daemon=True).start()
     _copier = Copier(copies, folder)
-    # What is known of the copies stays for good: nobody need look through it for what can go.
+    # The copy index is never freed: exclude it from garbage collection.
     freeze_and_relax_gc()
 
 
-def _leave_with_parent() -> None:
+def _exit_with_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()

@@ -21,67 +21,67 @@ from tarantula.fetch.media_types import (
 from tarantula.links.relocation import LinkDestination
 
 COPIES_FOLDER = "web"
-"""Where the copies are, beside the index page."""
-LONGEST_PART = 32
-"""Characters of a folder's name, or of the part of a file's that can be read."""
-LONGEST_SERVER = 60
-"""Characters of the name of a server's folder."""
-LONGEST_FOLDERS = 80
-"""Characters of the folders within it; what lies deeper is in the deepest one."""
+"""Folder of the copies within the mirror."""
+MAX_PART_LENGTH = 32
+"""Maximum length of a folder name, or of the readable part of a file name."""
+MAX_SERVER_LENGTH = 60
+"""Maximum length of the name of a server's folder."""
+MAX_FOLDERS_LENGTH = 80
+"""Maximum length of the folders within a server's; deeper documents go into the deepest one."""
 HASH_BYTES = 10
 
 _UNSAFE = re.compile(r"[^a-z0-9_]+")
 _UNSAFE_IN_SERVER = re.compile(r"[^a-z0-9.-]+")
-# As most are: nothing of them would change.
+# Parts that need no change, which most are.
 _PLAIN_PART = re.compile(r"[a-z0-9_]+(?:-[a-z0-9_]+)*")
 _PLAIN_EXTENSION = re.compile(r"[a-z0-9]{1,8}")
-# Windows takes these for devices, whatever the extension.
+# Windows reserves these names for devices, whatever the extension.
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?=\.|$)")
 _UNKNOWN = "bin"
 _HASHED = re.compile(r"-([a-z2-7]{16})\.[a-z0-9]+$")
-# What the other names are made of: nothing that means a folder above, however it is read.
+# Safe to look up: contains no component that means a parent folder.
 _PATH_OF_COPY = re.compile(rf"{COPIES_FOLDER}(?:/(?!\.)[a-z0-9_.-]+)+")
 
 
 def path_of_copy(url: str, extension: str, key: bytes | None = None) -> str:
-    """Return where the copy of a canonical URL is, below the mirror; its *key* need not be told.
+    """Return the path of the copy of a canonical URL below the mirror; *key* is computed if not given.
 
-    Folders have no dot in their names and files have one, so that no file stands in the way of a folder. The hash is
-    of the whole URL: what differs in case or in the query alone has another name.
+    Folder names have no dot and file names have one, so that they never collide. The hash is of the whole URL, so that
+    URLs that differ only in case or query get different names.
     """
-    way, _, last = path_of(url)[1:].rpartition("/")
+    folders, _, last = path_of(url)[1:].rpartition("/")
     stem = last.rpartition(".")[0] or last
-    folder = folder_of(server_of(url), way)
+    folder = folder_of(server_of(url), folders)
     return f"{folder}{_part(stem) or 'index'}-{_hash(key or key_of(url))}.{extension}"
 
 
 def is_path_of_copy(path: str) -> bool:
-    """Whether a copy could be there: no other name is looked for on the disk."""
+    """Whether a path has the form of a copy's path; no other path is looked up on disk."""
     return _PATH_OF_COPY.fullmatch(path) is not None
 
 
 def key_prefix_in(path: str) -> bytes | None:
-    """Return the beginning of the key of the URL whose copy is at a path."""
+    """Return the first bytes of the key of the URL whose copy is at a path."""
     found = _HASHED.search(path)
     return b32decode(found[1].upper()) if found else None
 
 
 @lru_cache(4096)
 def folder_of(server: str, path: str) -> str:
-    """Return the folder for the documents in a directory of a server, with a slash at the end."""
-    host = _device_free(_UNSAFE_IN_SERVER.sub("_", server.lower())[:LONGEST_SERVER].strip(".")) or "_"
-    way = ""
+    """Return the folder of a server's directory, with a trailing slash."""
+    host = _device_free(_UNSAFE_IN_SERVER.sub("_", server.lower())[:MAX_SERVER_LENGTH].strip(".")) or "_"
+    folders = ""
     for part in filter(None, map(_part, path.split("/"))):
-        if len(way) + len(part) >= LONGEST_FOLDERS:
+        if len(folders) + len(part) >= MAX_FOLDERS_LENGTH:
             break
-        way += f"{part}/"
-    return f"{COPIES_FOLDER}/{host}/{way}"
+        folders += f"{part}/"
+    return f"{COPIES_FOLDER}/{host}/{folders}"
 
 
 def extension_for(url: str, media_type: str | None, types: ExtensionsByType, extensions: TypesByExtension) -> str:
-    """Return the extension for files of a type, as the database has it; for a type without one, the URL's own.
+    """Return the extension configured for a type, or the URL's own if there is none.
 
-    An extension that means another type would make a browser take the file for something else.
+    The URL's extension is not used if it belongs to another type: browsers would misinterpret the file.
     """
     for name in (media_type, preferred_type(media_type)) if media_type else ():
         if known := types.get(name):
@@ -92,9 +92,9 @@ def extension_for(url: str, media_type: str | None, types: ExtensionsByType, ext
 
 def _part(text: str) -> str:
     if _PLAIN_PART.fullmatch(text):
-        return _device_free(text[:LONGEST_PART].strip("-"))
+        return _device_free(text[:MAX_PART_LENGTH].strip("-"))
     plain = normalize("NFKD", unquote(text)).encode("ascii", "ignore").decode().lower()
-    return _device_free(_UNSAFE.sub("-", plain).strip("-")[:LONGEST_PART].strip("-"))
+    return _device_free(_UNSAFE.sub("-", plain).strip("-")[:MAX_PART_LENGTH].strip("-"))
 
 
 def _device_free(name: str) -> str:
@@ -107,36 +107,36 @@ def _hash(key: bytes) -> str:
 
 @dataclass
 class CopyIndex:
-    """Knows the copies of an item by the keys of their URLs: a hundred bytes each, however long the URLs are."""
+    """Copies of an item by URL key, about a hundred bytes each, however long the URLs are."""
 
     types: ExtensionsByType
     collected: dict[bytes, str] = field(default_factory=dict)
-    """The extensions of the copies of what was collected."""
+    """Extensions of the copies of collected documents."""
     paths: dict[str, str] = field(default_factory=dict)
-    """Where the copies of the first of them are, by their URLs: most links lead there."""
+    """Paths of the first copies by URL: most links lead there."""
     errors: dict[bytes, str] = field(default_factory=dict)
-    """The extensions of the copies of what a page needs and a server refused."""
+    """Extensions of the copies of requisites answered with an error."""
     redirects: dict[bytes, tuple[str, str]] = field(default_factory=dict)
-    """Where a redirect leads, and the fragment that it adds."""
-    lost_redirects: dict[int, str] = field(default_factory=dict)
-    """Redirects that could not be read, and why: links to them lead to the web."""
+    """Target of a redirect, and the fragment that it adds."""
+    unreadable_redirects: dict[int, str] = field(default_factory=dict)
+    """Unreadable redirects with the reason: links to them lead to the web."""
 
     @cached_property
     def _known(self) -> TypesByExtension:
         return types_by_extension(self.types)
 
     def extension(self, url: str, media_type: str | None) -> str:
-        """Return the extension of the copy of a document of this type."""
+        """Return the file extension of the copy of a document of this type."""
         if media_type and (known := self.types.get(media_type)):
             return known[0]
         return intern(extension_for(url, media_type, self.types, self._known))
 
     def path(self, url: str, media_type: str | None) -> str:
-        """Return where the copy of a document of this type is, below the mirror."""
+        """Return the path of the copy of a document of this type, below the mirror."""
         return self.paths.get(url) or path_of_copy(url, self.extension(url, media_type))
 
     def locate(self, url: str, requisite: bool) -> LinkDestination:
-        """Return where an address leads, for a page that needs it or only names it."""
+        """Return the destination of a link: a copy or the web; copies of errors only for a *requisite*."""
         if path := self.paths.get(url):
             return LinkDestination(url, path)
         key, place, fragment = key_of(url), url, ""

@@ -15,8 +15,8 @@ from tarantula.archive.mirror.copier import CopyTask
 from tarantula.archive.mirror.paths import CopyIndex, path_of_copy
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.states import REDIRECT_CODES
 from tarantula.core.urls import is_web, redirect_target
-from tarantula.crawl.responses import REDIRECT_CODES
 from tarantula.fetch.errors import DownloadError
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item
@@ -26,20 +26,19 @@ from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
 
 MIRROR_LAYOUT_VERSION = 1
-"""Of the mirror: half of one and half of another would not be whole."""
+"""Changed when the layout of mirrors changes: a conversion is not resumed with another layout."""
 ROWS_PER_FETCH = 1000
-"""Documents that are asked for at a time."""
 MAX_CACHED_PATHS = 1 << 16
-"""Copies whose paths are known beforehand, some 25 MB of them: most links lead to what was found first."""
+"""Maximum number of paths kept in memory, about 25 MB: most links lead to documents found first."""
 
 RENDERED_TYPE = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
-"""What a page needs and a server refused: its answer is copied, so that the page does not ask the web again."""
+"""Requisites answered with an error: the error page is copied, so that the page makes no new request."""
 HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
 
 
 def load_copies(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> CopyIndex:
-    """Return which addresses of an item have a copy; those of *skipped* documents have none."""
+    """Return which URLs of an item have a copy; *skipped* documents have none."""
     copies = CopyIndex(document_types.extensions_by_type(session))
     columns = (Document.id, Document.key, Document.url, Document.type, Document.state, Document.rendered_offset)
     statement = select(*columns).where(Document.item_id == item.id, HAS_COPY)
@@ -64,14 +63,14 @@ def _read_redirects(session: Session, items: Path, item: Item, copies: CopyIndex
         try:
             target = _target(session, items, document)
         except (TarantulaError, DownloadError) as error:
-            copies.lost_redirects[document.id] = str(error)
+            copies.unreadable_redirects[document.id] = str(error)
         else:
             if target:
                 copies.redirects[document.key] = target
 
 
 def _target(session: Session, items: Path, document: Document) -> tuple[str, str] | None:
-    """Return where a redirect leads, and the fragment that it adds."""
+    """Return the target of a redirect, and the fragment that it adds."""
     capture = capture_of(session, items, document)
     location = decode_payload(read_record(capture.path, capture.offset)).get(b"location") if capture else None
     if not location:
@@ -84,18 +83,18 @@ def _target(session: Session, items: Path, document: Document) -> tuple[str, str
 
 
 class MirrorPlan(NamedTuple):
-    """What is to be copied."""
+    """Documents to be copied."""
 
     fingerprint: str
-    """Another one, if something is to be copied otherwise."""
+    """Changes when the result of the conversion would change."""
     documents: int
     first: int
     last: int
-    """Between these numbers are all of them."""
+    """All document ids are between *first* and *last*."""
 
 
 def make_mirror_plan(session: Session, item: Item) -> MirrorPlan:
-    """Return what is to be copied of an item."""
+    """Return the number and id range of an item's documents to be copied."""
     ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
     total, first, last, at = session.execute(
         select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
@@ -107,7 +106,7 @@ def make_mirror_plan(session: Session, item: Item) -> MirrorPlan:
 
 
 DOCUMENTS_PER_BATCH = 500
-"""Documents that are asked for at a time, and after which a conversion that was interrupted goes on."""
+"""Documents per query; an interrupted conversion resumes after the last batch."""
 
 _COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
     Document.id,
@@ -122,7 +121,7 @@ _COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
 
 
 class CopyTasks:
-    """Finds what is to be copied of an item; what cannot be is added to *skipped*, with the reason."""
+    """Yields the copy tasks of an item; documents without a body are added to *skipped*, with the reason."""
 
     def __init__(self, database: Database, items: Path, urn: str, skipped: dict[int, str]) -> None:
         self._database = database
@@ -131,7 +130,7 @@ class CopyTasks:
         self._skipped = skipped
 
     def batches(self, first: int, last: int) -> Iterator[tuple[int, list[CopyTask]]]:
-        """Yield some tasks at a time, of documents with these numbers, and the number of the last one of each time."""
+        """Yield batches of tasks for documents in an id range, each with the last document id of the batch."""
         while True:
             with self._database.reading() as session:
                 item = find_item(session, self._urn)
@@ -148,23 +147,23 @@ class CopyTasks:
         if number in self._skipped:
             return None
         if refers_to is not None:
-            return self._referring(session, number, url, media_type)
+            return self._referring_task(session, number, url, media_type)
         if offset is None:
-            self._skipped[number] = "Its bytes are not there."
+            self._skipped[number] = "Its body is missing."
             return None
         if rendered is not None:
             return CopyTask(number, url, RENDERED_TYPE, f"{archive}/{warc}", rendered)
         return CopyTask(number, url, media_type, f"{archive}/{warc}", offset, length)
 
-    def _referring(self, session: Session, number: int, url: str, media_type: str | None) -> CopyTask | None:
-        """Return the task for a document whose body was kept with an earlier one."""
+    def _referring_task(self, session: Session, number: int, url: str, media_type: str | None) -> CopyTask | None:
+        """Return the task of a document whose body an earlier item holds."""
         try:
             capture = capture_of(session, self._items, session.get_one(Document, number))
         except TarantulaError as error:
             self._skipped[number] = str(error)
             return None
         if capture is None:
-            self._skipped[number] = "Its bytes are not there."
+            self._skipped[number] = "Its body is missing."
             return None
         if capture.rendered_offset is not None:
             return CopyTask(number, url, RENDERED_TYPE, str(capture.path), capture.rendered_offset)
@@ -172,6 +171,6 @@ class CopyTasks:
 
 
 def _rows(item: Item, first: int, last: int) -> Select[Any]:
-    # The sum keeps a database from taking all documents of the item, and putting them in order, every time.
+    # The sum prevents use of the item index, which would sort all documents of the item for every batch.
     chosen = select(*_COLUMNS).where(Document.item_id + 0 == item.id, Document.id.between(first, last), HAS_COPY)
     return chosen.order_by(Document.id).limit(DOCUMENTS_PER_BATCH)

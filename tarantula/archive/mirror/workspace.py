@@ -1,4 +1,4 @@
-"""The folder in which a mirror is made, until it takes the place of the one before."""
+"""Folder in which a mirror is built, with a resumable state, until it replaces the previous mirror."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
 
 @dataclass(slots=True)
 class ConversionState:
-    """How far a conversion is."""
+    """Progress of a conversion."""
 
     plan: str
-    """What is converted. If that has changed, what was made of it is of no use."""
+    """Fingerprint of the plan; with another fingerprint the work so far is discarded."""
     done: int = 0
-    """The last document that has its copy."""
+    """Id of the last copied document."""
     documents: int = 0
     changed: int = 0
     bytes: int = 0
     skipped: dict[int, str] = field(default_factory=dict)
-    """Documents that could not be read, and why."""
+    """Unreadable documents, with the reason."""
 
 
 class MirrorWorkspace:
-    """A folder beside the mirror. Whoever has it open works alone; what was left there half done is gone on with."""
+    """Locked folder next to the mirror, in which an interrupted conversion is resumed."""
 
     def __init__(self, archived: Path, urn: str) -> None:
         self.mirror = archived / urn
@@ -47,13 +47,13 @@ class MirrorWorkspace:
         with write_errors(self.folder):
             while self._lock < 0:
                 self.folder.mkdir(parents=True, exist_ok=True)
-                self._lock = self._locked()
+                self._lock = self._try_lock()
         return self
 
     def __exit__(self, *_exception: object) -> None:
         os.close(self._lock)
 
-    def _locked(self) -> int:
+    def _try_lock(self) -> int:
         lock = os.open(self.folder, os.O_RDONLY)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -63,12 +63,12 @@ class MirrorWorkspace:
         with suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(lock), os.stat(self.folder)):
                 return lock
-        # Whoever had it has finished, and it is the mirror now.
+        # The previous holder has finished and renamed the folder to the mirror.
         os.close(lock)
         return -1
 
     def state(self, plan: str) -> ConversionState:
-        """Return how far the conversion is; an old one of something else is cleared away."""
+        """Return the stored progress of the same *plan*; otherwise clear the folder and start anew."""
         with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             state = ConversionState(**json.loads((self.folder / STATE_FILE).read_bytes()))
             if state.plan == plan:
@@ -78,25 +78,25 @@ class MirrorWorkspace:
         return ConversionState(plan)
 
     def clear(self) -> None:
-        """Begin again."""
+        """Delete everything in the folder."""
         with write_errors(self.folder):
             for entry in self.folder.iterdir():
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
-    def keep(self, state: ConversionState) -> None:
-        """Write down how far the conversion is."""
+    def save(self, state: ConversionState) -> None:
+        """Store the progress."""
         path = self.folder / STATE_FILE
         with write_errors(path):
-            fresh = path.with_suffix(".fresh")
-            fresh.write_text(json.dumps(asdict(state)))
-            os.replace(fresh, path)
+            temporary = path.with_suffix(".temporary")
+            temporary.write_text(json.dumps(asdict(state)))
+            os.replace(temporary, path)
 
     def write(self, path: str, content: bytes) -> None:
         """Write one file of the mirror."""
         write_file(f"{self.folder}/{path}", content)
 
     def finish(self) -> None:
-        """Put the new mirror in the place of the old one."""
+        """Replace the old mirror by the new one."""
         with write_errors(self.mirror):
             (self.folder / STATE_FILE).unlink(missing_ok=True)
             shutil.rmtree(self._old, ignore_errors=True)
@@ -107,9 +107,9 @@ class MirrorWorkspace:
 
 
 def write_file(path: str, content: bytes) -> None:
-    """Write a file, in a folder that need not be there yet."""
+    """Write a file, creating its folder if needed."""
     try:
-        file = _opened(path)
+        file = _open(path)
         try:
             written = os.write(file, content)
             while written < len(content):
@@ -120,7 +120,7 @@ def write_file(path: str, content: bytes) -> None:
         raise write_error(path, error) from error
 
 
-def _opened(path: str) -> int:
+def _open(path: str) -> int:
     try:
         return os.open(path, _NEW_FILE, 0o666)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""An item held against the items of its publication before it."""
+"""Comparison of an item with the previous items of its publication."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.store.listings import IS_COLLECTED
 
 MAX_BASELINE_ITEMS = 5
-"""How many earlier items say what is usual."""
+"""Number of previous items that form the baseline."""
 MAX_VANISHED_NAMES = 100
-"""How many vanished servers are named."""
+"""Maximum number of vanished servers or types listed."""
 MAX_REDIRECTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Vanished:
-    """What the item before had and this one has not."""
+    """Servers or types of the previous item that this one lacks."""
 
     number: int
     of: int
-    """How many the item before had."""
+    """How many the previous item had."""
     names: list[str]
 
     @property
     def percent(self) -> float:
-        """How many of a hundred."""
+        """Vanished share in percent."""
         return percent(self.number, self.of)
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineComparison:
-    """What is usual, and how far an item is from it."""
+    """Medians of the previous items, and the difference of this one."""
 
     items: list[str]
-    """Newest first; the first is the one whose servers, types and base document are compared."""
+    """Newest first; servers, types and base document are compared with the first."""
     documents: float
-    """The median of the documents that they collected."""
+    """Median number of collected documents."""
     bytes: float
     documents_change: float | None
-    """In percent; none where nothing was collected before."""
+    """In percent; None if nothing was collected before."""
     bytes_change: float | None
     servers: Vanished
     types: Vanished
@@ -56,13 +56,13 @@ class BaselineComparison:
 
 @dataclass(frozen=True, slots=True)
 class BaseDocument:
-    """The base document, or what it is redirected to."""
+    """The base document, or the target of its redirect."""
 
     url: str
     state: int
     digest: str | None
     changed: bool | None
-    """Whether its bytes are others than in the item before; none where that cannot be told."""
+    """Whether its bytes differ from the previous item; None if unknown."""
 
     @property
     def missing(self) -> bool:
@@ -71,11 +71,11 @@ class BaseDocument:
 
 
 ServerTypePairs = set[tuple[int, str | None]]
-"""The servers and types of collected documents."""
+"""Servers and types of collected documents."""
 
 
 def previous_items(session: Session, item: Item) -> list[Item]:
-    """Return the last items before this one that are good to compare with, newest first."""
+    """Return the previous items suitable for comparison, newest first: archived or valid, and not rejected."""
     earlier = or_(Item.planned_at < item.planned_at, and_(Item.planned_at == item.planned_at, Item.id < item.id))
     whole = or_(Item.state == ItemState.ARCHIVED, Item.validation == Validation.VALID)
     chosen = (
@@ -90,29 +90,29 @@ def previous_items(session: Session, item: Item) -> list[Item]:
 def compare_with_baseline(
     session: Session, earlier: list[Item], collected: int, size: int, kinds: ServerTypePairs
 ) -> BaselineComparison:
-    """Hold the sums and kinds of an item against those of the items before it."""
-    last = _kinds(session, earlier[0])
-    kinds_before = set(last)
+    """Compare the totals, servers and types of an item with previous items."""
+    last = _counts_by_kind(session, earlier[0])
+    previous_kinds = set(last)
     totals = [_sum(last), *(_totals(session, item) for item in earlier[1:])]
     documents = float(median(number for number, _ in totals))
-    usual_size = float(median(size for _, size in totals))
-    servers = {server for server, _ in kinds_before} - {server for server, _ in kinds}
-    types = {mime or "unknown" for _, mime in kinds_before} - {mime or "unknown" for _, mime in kinds}
+    median_bytes = float(median(size for _, size in totals))
+    servers = {server for server, _ in previous_kinds} - {server for server, _ in kinds}
+    types = {mime or "unknown" for _, mime in previous_kinds} - {mime or "unknown" for _, mime in kinds}
     return BaselineComparison(
         items=[item.urn for item in earlier],
         documents=documents,
-        bytes=usual_size,
+        bytes=median_bytes,
         documents_change=_change(documents, collected),
-        bytes_change=_change(usual_size, size),
-        servers=Vanished(len(servers), len({one for one, _ in kinds_before}), _names(session, servers)),
+        bytes_change=_change(median_bytes, size),
+        servers=Vanished(len(servers), len({one for one, _ in previous_kinds}), _names(session, servers)),
         types=Vanished(
-            len(types), len({mime or "unknown" for _, mime in kinds_before}), sorted(types)[:MAX_VANISHED_NAMES]
+            len(types), len({mime or "unknown" for _, mime in previous_kinds}), sorted(types)[:MAX_VANISHED_NAMES]
         ),
     )
 
 
 def base_document(session: Session, item: Item, earlier: Item | None) -> BaseDocument:
-    """Return the base document of an item, held against that of an earlier one."""
+    """Return the base document of an item, compared with that of an earlier one."""
     base = _base(session, item)
     before = _base(session, earlier) if earlier is not None else None
     known = before is not None and before.digest is not None and base.digest is not None
@@ -121,7 +121,7 @@ def base_document(session: Session, item: Item, earlier: Item | None) -> BaseDoc
 
 
 def percent(part: float, whole: float) -> float:
-    """Return how many of a hundred; nothing of nothing is nothing."""
+    """Return a percentage; 0 if *whole* is 0."""
     return 100 * part / whole if whole else 0.0
 
 
@@ -130,15 +130,15 @@ def _base(session: Session, item: Item) -> Document:
     seen = set[bytes]()
     while True:
         seen.add(document.key)
-        onward = session.scalar(
+        target = session.scalar(
             select(LinkRow.target)
             .join(Document, and_(Document.item_id == item.id, Document.key == LinkRow.target))
             .where(LinkRow.document_id == document.id, LinkRow.kind == LinkKind.REDIRECT)
             .limit(1)
         )
-        if document.state not in range(300, 400) or onward is None or onward in seen or len(seen) > MAX_REDIRECTS:
+        if document.state not in range(300, 400) or target is None or target in seen or len(seen) > MAX_REDIRECTS:
             return document
-        document = _document(session, item, onward) or document
+        document = _document(session, item, target) or document
 
 
 def _document(session: Session, item: Item, key: bytes) -> Document | None:
@@ -146,18 +146,18 @@ def _document(session: Session, item: Item, key: bytes) -> Document | None:
 
 
 def _first(session: Session, item: Item) -> Document:
-    """Return the document with which an item began that did not begin with its base document."""
+    """Return the first document of an item that did not start with its base document."""
     return session.scalars(select(Document).where(Document.item_id == item.id).order_by(Document.id).limit(1)).one()
 
 
 def _totals(session: Session, item: Item) -> tuple[int, int]:
     if item.indicators is not None:
         return item.indicators["collected"], item.indicators["bytes"]
-    return _sum(_kinds(session, item))
+    return _sum(_counts_by_kind(session, item))
 
 
-def _kinds(session: Session, item: Item) -> dict[tuple[int, str | None], tuple[int, int]]:
-    """Return how many documents of each kind were collected, and their bytes."""
+def _counts_by_kind(session: Session, item: Item) -> dict[tuple[int, str | None], tuple[int, int]]:
+    """Return number and bytes of collected documents by server and type."""
     rows = session.execute(
         select(Document.server_id, Document.type, func.count(), func.sum(Document.size))
         .where(Document.item_id == item.id, IS_COLLECTED)
@@ -175,5 +175,5 @@ def _names(session: Session, servers: Iterable[int]) -> list[str]:
     return sorted(session.scalars(select(Server.name).where(Server.id.in_(chosen))))
 
 
-def _change(usual: float, now: float) -> float | None:
-    return round(100 * (now - usual) / usual, 1) if usual else None
+def _change(median: float, now: float) -> float | None:
+    return round(100 * (now - median) / median, 1) if median else None

@@ -28,7 +28,7 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import IS_COLLECTED, IS_REDIRECT
 
 MAX_EXAMPLES = 20
-"""How many missing documents are named."""
+"""Maximum number of missing requisites listed."""
 
 FAILURE_STATES = (
     DocumentState.INVALID_RESPONSE,
@@ -36,7 +36,7 @@ FAILURE_STATES = (
     DocumentState.TIMEOUT,
     DocumentState.SYSTEM_ERROR,
 )
-"""The states of what was asked for in vain, beside HTTP's own."""
+"""Our own states of failed requests, in addition to HTTP errors."""
 
 IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURE_STATES))
 IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECTING))
@@ -44,7 +44,7 @@ IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECT
 
 @dataclass(frozen=True, slots=True)
 class MissingRequisite:
-    """A document that pages need and that could not be had."""
+    """A requisite that could not be collected."""
 
     url: str
     state: int
@@ -53,19 +53,19 @@ class MissingRequisite:
 
 @dataclass(frozen=True, slots=True)
 class Requisites:
-    """What collected pages and stylesheets need: images, styles, scripts, frames, fonts."""
+    """Requisites of collected pages and stylesheets: images, styles, scripts, frames, fonts."""
 
     wanted: int
     collected: int
     refused: int
-    """Left out by a rule of the publication or of the server."""
+    """Excluded by a scope rule or robots.txt."""
     missing: int
-    """Wanted, and not had."""
+    """Requested, and failed or unfinished."""
     examples: list[MissingRequisite] = field(default_factory=list)
 
 
 def count_requisites(session: Session, item: Item) -> Requisites:
-    """Count what pages need, each once, whatever they are redirected to."""
+    """Count the requisites of an item, each once; a redirect counts as its target."""
     needed = _needed(item.id)
     is_missing = or_(IS_FAILURE, IS_UNFINISHED)
     total, collected, missing = session.execute(
@@ -87,7 +87,7 @@ def count_requisites(session: Session, item: Item) -> Requisites:
 
 
 def _needed(item_id: int) -> CTE:
-    """Return the keys of what pages need, and of what those are redirected to."""
+    """Return the keys of requisites and of the targets of their redirects."""
     of_pages = (
         select(LinkRow.target.label("key"))
         .join(Document, Document.id == LinkRow.document_id)
@@ -104,7 +104,7 @@ def _needed(item_id: int) -> CTE:
 
 
 def _found(needed: CTE, item_id: int, *conditions: ColumnElement[bool]) -> Select[int]:
-    """Join the keys with their rows; one without a row was refused, and a redirect is not the thing itself."""
+    """Join requisite keys with documents, without redirects; a key without a document was refused."""
     return (
         select(Document.id)
         .select_from(needed)
@@ -114,22 +114,22 @@ def _found(needed: CTE, item_id: int, *conditions: ColumnElement[bool]) -> Selec
 
 
 PROGRAM_NAME = "tarantula"
-"""Who decides when no person does."""
+"""Author of automatic decisions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indicators:
-    """An item in figures, beside those of the items before it."""
+    """Quality indicators of an item, with a comparison to previous items."""
 
     documents: int
-    """Every URL of it, in any state."""
+    """All URLs, in any state."""
     collected: int
     bytes: int
-    """Of collected documents."""
+    """Bytes of collected documents."""
     asked: int
-    """Documents that were asked for, with or without an answer."""
+    """Documents requested, with or without a response."""
     errors: int
-    """Of these, the ones that could not be had: 400 and over, broken answers, timeouts, system errors."""
+    """Requested documents that failed: status 400 and over, invalid responses, timeouts, system errors."""
     waiting: int
     states: list[StateCount]
     requisites: Requisites
@@ -138,11 +138,11 @@ class Indicators:
     """None for the first item of a publication."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the indicators for JSON; the keys are a stable interface."""
         return asdict(self)
 
     def values(self) -> dict[str, float | None]:
-        """Return what rules look at."""
+        """Return the values that rules refer to, by name of the indicator or state."""
         before = self.before
         known = {
             "errors": percent(self.errors, self.asked),
@@ -163,7 +163,7 @@ _STORED = TypeAdapter(Indicators)
 
 
 def compute_indicators(session: Session, item: Item) -> Indicators:
-    """Count an item, in a few passes over its rows."""
+    """Compute the indicators of an item with a few queries."""
     tally = _tally(session, item.id)
     states = Counter[int]()
     for row in tally:
@@ -187,9 +187,9 @@ def compute_indicators(session: Session, item: Item) -> Indicators:
 
 
 def store_indicators(session: Session, item: Item, indicators: Indicators | None = None) -> list[FiredRule]:
-    """Store the indicators of an item that ended, and return the rules that it breaks.
+    """Store the indicators of an ended item, and return the rules that fired.
 
-    On a large item they are better computed in a session that only reads, and handed over.
+    For a large item, compute *indicators* beforehand in a read-only session.
     """
     indicators = indicators or compute_indicators(session, item)
     stored = indicators.as_dict()
@@ -202,18 +202,18 @@ def store_indicators(session: Session, item: Item, indicators: Indicators | None
 
 
 def load_indicators(session: Session, item: Item) -> Indicators:
-    """Return the indicators that were stored, or those of this moment."""
+    """Return the stored indicators, or compute them."""
     return compute_indicators(session, item) if item.indicators is None else _STORED.validate_python(item.indicators)
 
 
 def fired_rules(item: Item, indicators: Indicators) -> list[FiredRule]:
-    """Return the rules of its publication that an item breaks, the grave ones first."""
+    """Return the rules of its publication that an item violates, those of ``incomplete`` first."""
     config = PublicationConfig.model_validate(item.configuration)
     return evaluate_rules(indicators.values(), config.attention, config.incomplete)
 
 
 class _Tally(NamedTuple):
-    """Documents that are alike in all that is counted."""
+    """Number and bytes of documents with the same state, server and type."""
 
     state: int
     server_id: int
@@ -232,7 +232,7 @@ def _tally(session: Session, item_id: int) -> list[_Tally]:
 
 
 def _reopen(session: Session, item: Item, indicators: dict[str, Any]) -> None:
-    """Take back what was decided about an item that is another one now: it was collected further."""
+    """Reset the decision about an item that was collected further."""
     if item.validation == Validation.PENDING or item.indicators is None:
         return
     if item.indicators["states"] != indicators["states"] or item.indicators["bytes"] != indicators["bytes"]:

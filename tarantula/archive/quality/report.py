@@ -1,4 +1,4 @@
-"""The tables of the 2001 report, for any item: states, types, sizes, servers (figures 4.3, 4.4, 4.5 and 4.7)."""
+"""Report of an item: tables of states, types, sizes and servers (figures 4.3, 4.4, 4.5 and 4.7 of the 2001 report)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,20 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.core.states import COLLECTED_STATES, DocumentState, state_meaning
-from tarantula.freshness.report import FreshnessReport, freshness_report
 from tarantula.models import Document, Item, Server
 from tarantula.store.listings import IS_COLLECTED
 
 UNKNOWN_TYPE = "unknown"
 KB = 1024
 MAX_SIZE_POWER = 40
-"""Sizes are told apart up to two to this many KB."""
+"""Sizes are classified up to two to this power, in KB."""
 SERVERS_PER_QUERY = 10_000
-"""Servers whose names are asked for in one statement."""
+"""Maximum number of servers per query of names."""
 
 
 @dataclass(frozen=True, slots=True)
 class StateCount:
-    """How many documents are in a state."""
+    """Number of documents in a state."""
 
     state: int
     meaning: str
@@ -35,7 +34,7 @@ class StateCount:
 
 @dataclass(frozen=True, slots=True)
 class TypeCount:
-    """How many documents of a type were collected."""
+    """Number of collected documents of a type."""
 
     type: str
     documents: int
@@ -45,7 +44,7 @@ class TypeCount:
 
 @dataclass(frozen=True, slots=True)
 class SizeCount:
-    """How many of the collected documents are larger than *from_kb* and not larger than *to_kb*."""
+    """Number of collected documents larger than *from_kb* and at most *to_kb*."""
 
     from_kb: int
     to_kb: int
@@ -55,7 +54,7 @@ class SizeCount:
 
 @dataclass(frozen=True, slots=True)
 class ServerCount:
-    """How many documents were collected from a server."""
+    """Number of documents collected from a server."""
 
     server: str
     documents: int
@@ -65,22 +64,22 @@ class ServerCount:
 
 @dataclass(frozen=True, slots=True)
 class ReportTotals:
-    """The sums below the tables."""
+    """Totals of an item."""
 
     documents: int
-    """Every URL of the item, in any state."""
+    """All URLs of the item, in any state."""
     collected: int
-    """Those that a server gave: 200 and its like."""
+    """Documents with a status from 200 to 299."""
     waiting: int
     links: int
     bytes: int
     servers: int
-    """Those that at least one document was collected from."""
+    """Servers from which at least one document was collected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ItemReport:
-    """The tables of one item."""
+    """Report of one item."""
 
     urn: str
     publication: str
@@ -93,16 +92,16 @@ class ItemReport:
     types: list[TypeCount]
     sizes: list[SizeCount]
     servers: list[ServerCount]
-    belief: FreshnessReport | None = None
-    """How fresh it is believed to be, and how that belief did, if it is a refresh item and that was asked for."""
+    belief: Any = None
+    """`tarantula.freshness.report.FreshnessReport` of a refresh item, if the caller adds it."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the report for JSON; the keys are a stable interface."""
         return asdict(self)
 
 
-def make_report(session: Session, item: Item, servers: int | None = None, belief: bool = False) -> ItemReport:
-    """Count an item's documents; *servers* limits that table to the busiest. What is believed takes a little longer."""
+def make_report(session: Session, item: Item, servers: int | None = None) -> ItemReport:
+    """Count an item's documents; *servers* limits the table of servers to the busiest."""
     tally = _tally(session, item.id)
     collected = [row for row in tally if row.state in COLLECTED_STATES]
     busiest, number_of_servers = _servers(session, item.id, servers)
@@ -125,24 +124,23 @@ def make_report(session: Session, item: Item, servers: int | None = None, belief
         types=_types(collected),
         sizes=_sizes(collected),
         servers=busiest,
-        belief=freshness_report(session, item) if belief else None,
     )
 
 
 class _Tally(NamedTuple):
-    """Documents that are alike in all that the first three tables tell."""
+    """Number, bytes and links of documents with the same state, type and size class."""
 
     state: int
     type: str | None
     power: int | None
-    """Of two, in KB, that its size is not larger than."""
+    """Exponent of the size class: the size is at most two to this power, in KB."""
     documents: int
     bytes: int
     links: int
 
 
 def _tally(session: Session, item_id: int) -> list[_Tally]:
-    """Count an item's documents in one pass; there are few kinds of them, however many there are."""
+    """Count an item's documents in one query; the number of groups is small."""
     powers = ((Document.size <= KB << power, power) for power in range(MAX_SIZE_POWER))
     power = case((Document.size.is_(None), None), *powers, else_=MAX_SIZE_POWER).label("power")
     rows = session.execute(
@@ -163,7 +161,7 @@ def _states(tally: list[_Tally]) -> list[StateCount]:
 
 
 def state_counts(counts: Counter[int]) -> list[StateCount]:
-    """Return how many documents are in each state, and their shares, largest number first."""
+    """Return number and share of documents per state, largest number first."""
     rows = [
         StateCount(state, state_meaning(state), number, _percent(number, counts)) for state, number in counts.items()
     ]

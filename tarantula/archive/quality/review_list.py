@@ -1,4 +1,4 @@
-"""What of an item needs a look first: the gravest before the others, a few of each kind."""
+"""Review list of an item: the documents to check first, most serious reason first, a few per reason."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item
 
 MAX_PER_REASON = 20
-"""How many of each kind are named."""
+"""Maximum number of documents per reason."""
 
 
 class ReviewReason(StrEnum):
-    """Why somebody should look."""
+    """Why a document should be checked."""
 
     BASE_MISSING = "base-missing"
     BASE_CHANGED = "base-changed"
     INCOMPLETE = "incomplete"
-    """A page that lacks something that it needs."""
+    """A page with a missing requisite."""
     FAILED = "failed"
-    """A page that could not be had."""
+    """A page that could not be collected."""
     CHANGED = "changed"
     NEW = "new"
     GONE = "gone"
@@ -37,37 +37,37 @@ class ReviewReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReviewEntry:
-    """A document that needs a look."""
+    """A document to check."""
 
     kind: ReviewReason
     urn: str
-    """The item that has it: what is gone, only the item before has."""
+    """The item that in_item the document: the previous one if the document is gone."""
     document_id: int
     url: str
     reason: str = ""
 
 
 def make_review_list(session: Session, item: Item, indicators: Indicators) -> list[ReviewEntry]:
-    """Return what needs a look first."""
+    """Return the documents to check, most serious reason first."""
     earlier = previous_items(session, item)
     found = [*_base(session, item, indicators), *_incomplete(session, item, indicators), *_failed(session, item)]
     if earlier:
-        found += _against(session, item, earlier[0])
+        found += _compare(session, item, earlier[0])
     return found
 
 
 def _base(session: Session, item: Item, indicators: Indicators) -> Iterator[ReviewEntry]:
     base = indicators.base
     kind = ReviewReason.BASE_MISSING if base.missing else ReviewReason.BASE_CHANGED if base.changed else None
-    document = _at(session, item, base.url) if kind else None
+    document = _document_at(session, item, base.url) if kind else None
     if kind and document is not None:
         yield ReviewEntry(kind, item.urn, document.id, document.url, document.reason or "")
 
 
 def _incomplete(session: Session, item: Item, indicators: Indicators) -> Iterator[ReviewEntry]:
-    """Yield the pages that first named what could not be had."""
+    """Yield the pages that first linked to missing requisites."""
     for missing in indicators.requisites.examples:
-        document = _at(session, item, missing.url)
+        document = _document_at(session, item, missing.url)
         page = session.get(Document, document.via_id) if document is not None and document.via_id else None
         if page is not None:
             reason = f"{missing.url}: {missing.reason or missing.state}"
@@ -83,27 +83,27 @@ def _failed(session: Session, item: Item) -> Iterator[ReviewEntry]:
         )
 
 
-def _against(session: Session, item: Item, before: Item) -> Iterator[ReviewEntry]:
+def _compare(session: Session, item: Item, before: Item) -> Iterator[ReviewEntry]:
     other = aliased(Document)
-    had = and_(other.item_id == before.id, other.key == Document.key, other.state.between(*_collected()))
-    has = and_(other.item_id == item.id, other.key == Document.key, other.state.between(*_collected()))
-    differs = select(Document).join(other, had).where(Document.item_id == item.id, IS_PAGE)
-    yield from _some(session, ReviewReason.CHANGED, item, differs.where(other.digest != Document.digest))
-    yield from _some(session, ReviewReason.NEW, item, _without(item, other, had))
-    yield from _some(session, ReviewReason.GONE, before, _without(before, other, has))
+    in_previous = and_(other.item_id == before.id, other.key == Document.key, other.state.between(*_collected()))
+    in_item = and_(other.item_id == item.id, other.key == Document.key, other.state.between(*_collected()))
+    differs = select(Document).join(other, in_previous).where(Document.item_id == item.id, IS_PAGE)
+    yield from _entries(session, ReviewReason.CHANGED, item, differs.where(other.digest != Document.digest))
+    yield from _entries(session, ReviewReason.NEW, item, _pages_without(item, other, in_previous))
+    yield from _entries(session, ReviewReason.GONE, before, _pages_without(before, other, in_item))
 
 
-def _without(item: Item, other: type[Document], same: ColumnElement[bool]) -> Select[Document]:
-    """Select the pages of an item that another has not."""
+def _pages_without(item: Item, other: type[Document], same: ColumnElement[bool]) -> Select[Document]:
+    """Select the pages of an item that the other item does not have."""
     return select(Document).outerjoin(other, same).where(Document.item_id == item.id, IS_PAGE, other.id.is_(None))
 
 
-def _some(session: Session, kind: ReviewReason, item: Item, chosen: Select[Document]) -> Iterator[ReviewEntry]:
+def _entries(session: Session, kind: ReviewReason, item: Item, chosen: Select[Document]) -> Iterator[ReviewEntry]:
     for document in session.scalars(chosen.order_by(Document.id).limit(MAX_PER_REASON)):
         yield ReviewEntry(kind, item.urn, document.id, document.url)
 
 
-def _at(session: Session, item: Item, url: str) -> Document | None:
+def _document_at(session: Session, item: Item, url: str) -> Document | None:
     return session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key_of(url)))
 
 

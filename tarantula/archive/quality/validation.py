@@ -1,4 +1,4 @@
-"""What librarians decide about items: valid or rejected, by whom, when and why."""
+"""Decisions about items: valid or rejected, by whom, when and why."""
 
 from __future__ import annotations
 
@@ -12,20 +12,19 @@ from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import ItemState, Validation
 from tarantula.models import Decision, Item
-from tarantula.publications.attention import RuleEffect, fired_effects, is_complete
+from tarantula.publications.attention import RuleEffect
 from tarantula.publications.fields import check_text
-from tarantula.store.listings import find_item
+from tarantula.store.listings import find_item, fired_effects, is_complete
 
 MAX_BY_LENGTH = 100
-"""Letters of a name."""
 MAX_WHY_LENGTH = 10_000
 
 ENDED_STATES = frozenset({ItemState.ARCHIVED, ItemState.INTERRUPTED})
-"""The states of items that can be decided about."""
+"""States of items that can be decided about."""
 
 
 class ItemDecision(NamedTuple):
-    """A decision about an item, as hooks are told of it."""
+    """A decision about an item, as passed to hooks."""
 
     urn: str
     publication: str
@@ -35,21 +34,21 @@ class ItemDecision(NamedTuple):
     why: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the decision for JSON; the keys are a stable interface."""
         return {**self._asdict(), "at": self.at.isoformat()}
 
 
 def decide_item(
     session: Session, urn: str, validation: Validation, *, by: str, why: str = "", anyway: bool = False
 ) -> ItemDecision:
-    """Store a decision about an item, or say why it cannot be taken; *anyway* accepts one that is not complete."""
+    """Store a decision about an item; raise an error if it is not allowed. *anyway* accepts an incomplete item."""
     by, why = _text(by, "The name", MAX_BY_LENGTH), _text(why, "The reason", MAX_WHY_LENGTH)
     if not by:
-        raise TarantulaError("A decision needs the name of whoever takes it. Say it with --by.")
+        raise TarantulaError("A decision needs the name of the person who makes it. Say it with --by.")
     session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
     item = find_item(session, urn)
     if item.state not in ENDED_STATES:
-        raise ConflictError(f"Item {urn} is {item.state}: there is nothing to decide before it has ended.")
+        raise ConflictError(f"Item {urn} is {item.state}: it can be validated or rejected only after it has ended.")
     if item.indicators is None:
         store_indicators(session, item)
     _check_reason(session, item, validation, why)
@@ -59,13 +58,13 @@ def decide_item(
     session.add(decision)
     item.validation = validation
     session.flush()
-    return _decided(item, decision)
+    return _as_decision(item, decision)
 
 
 def list_decisions(session: Session, item: Item) -> list[ItemDecision]:
-    """Return what was decided about an item, oldest first."""
+    """Return the decisions about an item, oldest first."""
     rows = session.scalars(select(Decision).where(Decision.item_id == item.id).order_by(Decision.id))
-    return [_decided(item, row) for row in rows]
+    return [_as_decision(item, row) for row in rows]
 
 
 def _check_reason(session: Session, item: Item, validation: Validation, why: str) -> None:
@@ -84,24 +83,24 @@ def _check_complete(item: Item) -> None:
     if is_complete(item.state, fired_effects(item)):
         return
     reason = item.reason or "Its collector exited."
-    broken = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
-    broken += [fired["reason"] for fired in item.attention or () if fired["effect"] == RuleEffect.INCOMPLETE]
+    reasons = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
+    reasons += [fired["reason"] for fired in item.attention or () if fired["effect"] == RuleEffect.INCOMPLETE]
     raise ConflictError(
-        f"Item {item.urn} is not complete. {' '.join(broken)} Reject it, or accept it as it is with --anyway."
+        f"Item {item.urn} is not complete. {' '.join(reasons)} Reject it, or accept it as it is with --anyway."
     )
 
 
-def _text(text: str, what: str, longest: int) -> str:
+def _text(text: str, what: str, limit: int) -> str:
     try:
         text = check_text(text)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
-    if len(text) > longest:
-        raise TarantulaError(f"{what} has {len(text):,} letters, and {longest:,} is the limit.")
+    if len(text) > limit:
+        raise TarantulaError(f"{what} has {len(text):,} letters, and {limit:,} is the limit.")
     if "\0" in text:
         raise TarantulaError(f"{what} holds a zero byte, which is no text.")
     return text
 
 
-def _decided(item: Item, decision: Decision) -> ItemDecision:
+def _as_decision(item: Item, decision: Decision) -> ItemDecision:
     return ItemDecision(item.urn, item.publication.name, decision.validation, decision.by, decision.at, decision.why)

@@ -1,4 +1,4 @@
-"""What is shown of an item: copies of its mirror, documents without one, and bytes as they were sent."""
+"""Content that replay serves: files of the mirror, documents without a copy, and original response bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tarantula.store.captures import capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
 
 MIRROR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}
-"""What a mirror has beside the copies."""
+"""Files of a mirror other than copies."""
 UNKNOWN_CONTENT_TYPE = "application/octet-stream"
 
 
@@ -33,14 +33,14 @@ class MirrorFile(NamedTuple):
 
 
 class ReplayContent(NamedTuple):
-    """A document without a copy."""
+    """Content of a document that is not served from the mirror."""
 
     body: bytes
     content_type: str
 
 
 def mirror_file(session: Session, mirror: Path, item: Item, path: str) -> MirrorFile | None:
-    """Return the file at a path below a mirror; nothing if there is none, or if it is not a file of the mirror."""
+    """Return the file at a path below a mirror; None if there is none, or it does not belong to the mirror."""
     if path in MIRROR_FILES:
         return _inside(mirror, path, MIRROR_FILES[path])
     if not is_path_of_copy(path):
@@ -50,30 +50,30 @@ def mirror_file(session: Session, mirror: Path, item: Item, path: str) -> Mirror
 
 
 def document_of_path(session: Session, item: Item, path: str) -> Document | None:
-    """Return the document whose copy has that name."""
-    beginning = key_prefix_in(path)
-    if beginning is None:
+    """Return the document whose copy has this path."""
+    prefix = key_prefix_in(path)
+    if prefix is None:
         return None
-    # The last key that begins so: there are six bytes more.
-    last = beginning + b"\xff" * (len(key_of("")) - len(beginning))
-    chosen = select(Document).where(Document.item_id == item.id, Document.key.between(beginning, last))
+    # Highest key with this prefix: the hash has six bytes less than a key.
+    last = prefix + b"\xff" * (len(key_of("")) - len(prefix))
+    chosen = select(Document).where(Document.item_id == item.id, Document.key.between(prefix, last))
     return session.scalars(chosen.limit(1)).first()
 
 
 def path_of_document(session: Session, mirror: Path, document: Document) -> str | None:
-    """Return where the copy of a document is below a mirror, if it is there."""
+    """Return the path of a document's copy below the mirror, if it exists."""
     media_type = document.type if document.rendered_offset is None else RENDERED_TYPE
     path = CopyIndex(document_types.extensions_by_type(session)).path(document.url, media_type)
     return path if _inside(mirror, path, "") else None
 
 
 def content_type_of(document: Document) -> str:
-    """Return what a browser is told of the type of a document's copy."""
+    """Return the Content-Type of a document's copy."""
     return f"{RENDERED_TYPE}; charset=utf-8" if document.rendered_offset is not None else _type_as_sent(document)
 
 
 def displayed_content(session: Session, items: Path, document: Document) -> ReplayContent | None:
-    """Return a document as a browser made it, or else as its server sent it; nothing if it was not kept."""
+    """Return a document as rendered, or else as sent; None if no body is stored."""
     capture = capture_of(session, items, document)
     if capture is None:
         return None
@@ -85,7 +85,7 @@ def displayed_content(session: Session, items: Path, document: Document) -> Repl
 
 
 def original_content(session: Session, items: Path, document: Document) -> ReplayContent | None:
-    """Return what a server sent, unpacked; nothing if it was not kept."""
+    """Return the decoded response body; None if no body is stored."""
     capture = capture_of(session, items, document)
     if capture is None:
         return None
@@ -93,7 +93,7 @@ def original_content(session: Session, items: Path, document: Document) -> Repla
 
 
 def as_text(found: ReplayContent) -> ReplayContent:
-    """Return a document to be read as it is written, in the charset that browsers would take it to be in."""
+    """Return content as plain text, in the charset that browsers would use."""
     label = charset_of(found.content_type)
     if media_type(found.content_type) in HTML_TYPES:
         known = encoding_by_label(label)
@@ -114,6 +114,6 @@ def _type_as_sent(document: Document) -> str:
 
 
 def _inside(mirror: Path, path: str, content_type: str) -> MirrorFile | None:
-    """Return a file if it is one, and below the mirror wherever links on the disk lead."""
+    """Return a file if it exists and is below the mirror after resolving symbolic links."""
     found = (mirror / path).resolve()
     return MirrorFile(found, content_type) if found.is_relative_to(mirror.resolve()) and found.is_file() else None

@@ -22,7 +22,7 @@ from tarantula.store.warc_reader import read_record, read_response
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 TITLE_SEARCH_BYTES = 256 * 1024
-"""Bytes of a page in which its title is looked for."""
+"""Length of the prefix of a page in which the title is searched."""
 MAX_TITLE_LENGTH = 500
 
 
@@ -34,8 +34,8 @@ class ReplayPage(NamedTuple):
 
 
 def replay_pages(session: Session, items: Path, item: Item) -> Iterator[ReplayPage | TarantulaError]:
-    """Yield an item's pages in the order in which they became known; one that cannot be read is told as an error."""
-    # Held here, they are not asked for again with every page.
+    """Yield an item's pages in order of discovery; an error for each page that cannot be read."""
+    # Keeps the items in the session, so that they are not queried for every page.
     known = session.scalars(select(Item).where(Item.publication_id == item.publication_id)).all()
     assert item in known
     documents = (
@@ -54,7 +54,7 @@ def replay_pages(session: Session, items: Path, item: Item) -> Iterator[ReplayPa
 
 
 def captured_title(capture: Capture) -> str:
-    """Return the title of a page, as a browser made it or else as it was sent."""
+    """Return the title of a page, as rendered or else as sent."""
     if capture.rendered_offset is not None:
         return html_title(read_record(capture.path, capture.rendered_offset).raw_body, "utf-8")
     answer = read_response(capture.path, capture.offset)
@@ -73,21 +73,21 @@ def html_title(body: bytes, label: str | None) -> str:
 
 IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML_TYPES), HAS_CAPTURE)
 MAX_DOCUMENT_ID = 2**63
-"""No document has it."""
+"""Above any document id."""
 
 
 class PagePosition(NamedTuple):
-    """Where somebody is among the pages of an item."""
+    """Position of a page among the pages of an item."""
 
     number: int
-    """How many pages there are up to here."""
+    """From 1."""
     total: int
     previous_id: int | None
     next_id: int | None
 
 
 def find_document(session: Session, item: Item, number: int) -> Document:
-    """Return a document of an item, or say that there is none."""
+    """Return a document of an item; raise TarantulaError if there is none."""
     document = session.get(Document, number) if 0 < number < MAX_DOCUMENT_ID else None
     if document is None or document.item_id != item.id:
         raise TarantulaError(f"Item {item.urn} has no document {number}. `tarantula documents {item.urn}` lists them.")
@@ -95,7 +95,7 @@ def find_document(session: Session, item: Item, number: int) -> Document:
 
 
 def first_page(session: Session, item: Item) -> Document | None:
-    """Return where a walk begins: at the base document or what it leads to, or else at the first page."""
+    """Return the page where browsing starts: the base document or its redirect target, else the first page."""
     base = base_document(session, item, None)
     found = session.scalar(
         select(Document).where(Document.item_id == item.id, Document.key == key_of(base.url), IS_PAGE)
@@ -106,10 +106,10 @@ def first_page(session: Session, item: Item) -> Document | None:
 
 
 def page_position(session: Session, item: Item, document: Document) -> PagePosition:
-    """Return where a document is among the pages, in the order in which they became known."""
+    """Return the position of a document among the pages, in order of discovery."""
     pages = select(Document.id).where(Document.item_id == item.id, IS_PAGE)
-    up_to_here = func.count(case((Document.id <= document.id, 1)))
-    number, total = session.execute(pages.with_only_columns(up_to_here, func.count())).one()
+    position = func.count(case((Document.id <= document.id, 1)))
+    number, total = session.execute(pages.with_only_columns(position, func.count())).one()
     return PagePosition(
         number,
         total,
@@ -119,5 +119,5 @@ def page_position(session: Session, item: Item, document: Document) -> PagePosit
 
 
 def document_in_item(session: Session, document: Document, item: Item) -> Document | None:
-    """Return the document of the same URL in another item."""
+    """Return the document with the same URL in another item."""
     return session.scalar(select(Document).where(Document.item_id == item.id, Document.key == document.key))
