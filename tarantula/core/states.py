@@ -37,7 +37,7 @@ UNREACHED_STATES = frozenset({DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR}
 STATE_MEANINGS: dict[int, str] = {
     DocumentState.COLLECTING: "being collected",
     DocumentState.INVALID_RESPONSE: "invalid HTTP response",
-    DocumentState.NO_CODE: "code could not be told",
+    DocumentState.NO_CODE: "no status code",
     DocumentState.UNKNOWN_TYPE: "type unknown",
     DocumentState.TOO_LARGE: "larger than allowed",
     DocumentState.SERVER_NOT_ACCEPTED: "server not accepted",

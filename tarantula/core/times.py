@@ -35,7 +35,7 @@ def parse_duration(value: object) -> int | None:
         raise ValueError(f"{text[:40]!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.")
     seconds = sum(int(number) * SECONDS_PER_UNIT[unit.lower()] for number, unit in _PART.findall(text))
     if not 0 < seconds <= LONGEST_DURATION.total_seconds():
-        raise ValueError(f"A duration is longer than nothing and shorter than a century; {text[:40]!r} is not.")
+        raise ValueError(f"A duration must be more than 0 seconds and less than a century; {text[:40]!r} is not.")
     return seconds
 
 
@@ -74,7 +74,7 @@ def parse_period(value: object) -> str:
     except (ValueError, KeyError) as error:
         raise ValueError(f"The cron line {text[:60]!r} cannot be read: {error}.") from error
     if trigger.get_next_fire_time(None, datetime.now(UTC)) is None:
-        raise ValueError(f"The cron line {text[:60]!r} names a day that never comes.")
+        raise ValueError(f"The cron line {text[:60]!r} matches no date.")
     return text
 
 
@@ -116,7 +116,7 @@ def _read_moment(text: str) -> datetime:
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     aware = moment.replace(tzinfo=zone or local_zone())
     if aware.astimezone(UTC).astimezone(aware.tzinfo).replace(tzinfo=None, fold=0) != moment.replace(fold=0):
-        raise ValueError(f"There is no {moment:%Y-%m-%d %H:%M} here: the clocks skip that hour.")
+        raise ValueError(f"The time {moment:%Y-%m-%d %H:%M} does not exist here: the clocks skip that hour.")
     return aware
 
 

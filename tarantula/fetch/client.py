@@ -121,5 +121,5 @@ async def _decode(payload: bytes, codings: list[bytes], max_size: int, progress:
         return DecodedBody(payload)
     if len(payload) <= INLINE_DECODE_BYTES:
         return decode_body(payload, codings, max_size)
-    progress.enter("unpacking the body")
+    progress.enter("decoding the body")
     return await asyncio.to_thread(decode_body, payload, codings, max_size)

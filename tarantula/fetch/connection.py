@@ -31,7 +31,7 @@ def _sentence(server: str, error: OSError) -> str:
     if isinstance(error, ConnectionResetError | BrokenPipeError):
         return f"The server {server} reset the connection."
     if isinstance(error, TimeoutError):
-        return f"The server {server} did not take the connection."
+        return f"The server {server} did not accept the connection in time."
     reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
     return f"The server {server} cannot be reached: {reason}."
 

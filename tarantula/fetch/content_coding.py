@@ -152,7 +152,7 @@ def decode_body(payload: bytes, codings: Sequence[bytes], max_size: int = 0) -> 
     for coding in [coding for coding in reversed(codings) if coding not in _NOTHING][:MAX_CODINGS]:
         name = coding.decode("latin-1")
         if coding not in DECOMPRESSORS:
-            notes.append(f"The content coding {quoted(coding)} is not known here; the body is as it was sent.")
+            notes.append(f"The content coding {quoted(coding)} is not supported; the body is used as received.")
             break
         if payload:
             payload, note = _undo(payload, coding, name, limit)
@@ -169,15 +169,15 @@ def _undo(payload: bytes, coding: bytes, name: str, limit: int) -> DecodedBody:
             output.append(piece)
             size += len(piece)
             if size > limit:
-                raise BodyTooLarge(f"The body unpacks to more than {limit:,} bytes.")
+                raise BodyTooLarge(f"The decoded body is larger than {limit:,} bytes.")
     except _BrokenOff:
-        problem = "it breaks off"
+        problem = "it is incomplete"
     except DECOMPRESSION_ERRORS as error:
         problem = str(error)
     if problem and not size:
-        return DecodedBody(payload, f"The body is not {name} as it says ({problem}); it is as it was sent.")
+        return DecodedBody(payload, f"The body is not {name} as declared ({problem}); it is used as received.")
     body = output[0] if len(output) == 1 else b"".join(output)
-    return DecodedBody(body, problem and f"The {name} stream could not be unpacked after {size:,} bytes ({problem}).")
+    return DecodedBody(body, problem and f"The {name} stream could not be decoded after {size:,} bytes ({problem}).")
 
 
 def _streams(payload: bytes, coding: bytes) -> Iterator[bytes]:

@@ -33,7 +33,7 @@ def parse_proxy(url: str) -> Proxy:
     except ValueError as error:
         raise InvalidRequest(f"The proxy {url} is not a URL: {error}.") from error
     if parts.scheme != "http" or not parts.hostname:
-        raise InvalidRequest(f"The proxy {url} is not one that can be used: only http://host:port is.")
+        raise InvalidRequest(f"The proxy {url} is not supported. Write it as http://host:port.")
     return Proxy(parts.hostname, port, _basic(parts.username, parts.password))
 
 
@@ -82,7 +82,7 @@ def write_request(ask: FetchRequest) -> WireRequest:
     """Write the bytes of a request, or say why they cannot be written."""
     matched = _URL.match(ask.url)
     if matched is None:
-        raise InvalidRequest(f"The address {ask.url[:100]} is not one of the web.")
+        raise InvalidRequest(f"The address {ask.url[:100]} is not an http or https URL.")
     scheme, authority, target = matched.groups()
     server = authority.rpartition("@")[2]
     origin = _origin(scheme.lower(), server)
@@ -146,7 +146,7 @@ def _origin(scheme: str, server: str) -> Origin:
         port = server.removeprefix(f"[{host}]").removeprefix(host).removeprefix(":")
         number = int(port) if port else (443 if secure else 80)
     except ValueError as error:
-        raise InvalidRequest(f"The server {server[:100]} has no port that can be read.") from error
+        raise InvalidRequest(f"The port of the server {server[:100]} is not a number.") from error
     if not host or not 0 < number < 65536:
-        raise InvalidRequest(f"The server {server[:100]} cannot be asked.")
+        raise InvalidRequest(f"The server {server[:100]} has no valid host and port.")
     return Origin(secure, host, number)

@@ -45,14 +45,14 @@ def check_status_line(raw: bytes | bytearray) -> re.Match[bytes]:
     matched = _STATUS_LINE.match(bytes(raw[:MAX_STATUS_LINE_BYTES]))
     if matched is None:
         check_magic(raw)
-        raise NoStatusCode(f"The answer has no status code: it begins with {quoted(raw)}.")
+        raise NoStatusCode(f"The response has no status code: it starts with {quoted(raw)}.")
     return matched
 
 
 def check_magic(raw: bytes | bytearray) -> None:
     """Refuse what can no longer become an HTTP answer."""
     if raw[: len(HTTP_MAGIC)].upper() != HTTP_MAGIC[: len(raw)]:
-        raise InvalidResponse(f"The answer is not HTTP: it begins with {quoted(raw)}.")
+        raise InvalidResponse(f"The response is not HTTP: it starts with {quoted(raw)}.")
 
 
 def quoted(raw: bytes | bytearray) -> str:
@@ -118,7 +118,7 @@ class PlainBody:
     def finish(self) -> None:
         """A body without a length is whole now."""
         if self._length is not None and not self.complete:
-            raise InvalidResponse(f"The body broke off after {self.size:,} of {self._length:,} bytes.")
+            raise InvalidResponse(f"The body ended after {self.size:,} of {self._length:,} bytes.")
         self.complete = True
 
     def raw(self) -> bytes:
@@ -160,7 +160,7 @@ class ChunkedBody:
     def finish(self) -> None:
         """The empty line after the last chunk may be missing."""
         if not self._in_trailer:
-            raise InvalidResponse(f"The body broke off after {self.size:,} bytes, before its last chunk.")
+            raise InvalidResponse(f"The body ended after {self.size:,} bytes, before its last chunk.")
         self.complete = True
 
     def raw(self) -> bytes:
@@ -206,7 +206,7 @@ class ChunkedBody:
     def _chunk_size(line: bytes) -> int:
         matched = _CHUNK_SIZE.fullmatch(line)
         if matched is None:
-            raise InvalidResponse(f"The body is not in chunks as it says: {quoted(line)} is not the size of one.")
+            raise InvalidResponse(f"The body is not chunked as declared: {quoted(line)} is not a chunk size.")
         return int(matched[1], 16)
 
 
@@ -250,7 +250,7 @@ class ResponseReader:
     def stage(self) -> str:
         """What is being waited for, in words."""
         if self.untouched:
-            return "waiting for the answer"
+            return "waiting for the response"
         if self.body is None:
             return "reading the headers"
         return f"reading the body, {self.body.size:,} bytes so far"
@@ -267,13 +267,13 @@ class ResponseReader:
         """The server closed the connection: complain if something is missing."""
         self._keep_alive = False
         if self.untouched:
-            raise InvalidResponse("The server closed the connection without an answer.")
+            raise InvalidResponse("The server closed the connection without a response.")
         if self.body is not None:
             self.body.finish()
             return
         if self._buffer:
             check_status_line(self._buffer)
-        raise InvalidResponse("The answer broke off in its headers.")
+        raise InvalidResponse("The response ended within its headers.")
 
     def _feed_head(self, data: bytes) -> None:
         rest: bytes | None = data
@@ -314,7 +314,7 @@ class ResponseReader:
         if parsed.status < 200 and parsed.status != 101:
             self._interim += 1
             if self._interim > MAX_INTERIM_RESPONSES:
-                raise InvalidResponse(f"More than {MAX_INTERIM_RESPONSES} interim answers came before the real one.")
+                raise InvalidResponse(f"More than {MAX_INTERIM_RESPONSES} interim responses came before the final one.")
             return
         self.head, self.head_at = raw, monotonic()
         self.status, self.headers = parsed.status, parsed.headers
@@ -382,5 +382,5 @@ def framing_fields(headers: RawHeaders) -> dict[bytes, list[bytes]]:
 def _one_length(values: list[bytes]) -> int | None:
     lengths = {int(value) for value in values if _LENGTH.fullmatch(value)}
     if len(lengths) > 1:
-        raise InvalidResponse("The headers give different lengths for one body.")
+        raise InvalidResponse("The headers declare different lengths of the body.")
     return lengths.pop() if lengths else None

@@ -61,11 +61,9 @@ class RobotsRules:
     def reason(self) -> str:
         """Why what is not allowed is not."""
         if self._status in UNREACHED_STATES:
-            return f"{self.url} could not be had: {self._failure}"
+            return f"{self.url} could not be fetched: {self._failure}"
         if self.unreachable:
-            return (
-                f"{self.url} was answered with {self._status}, and until it can be read everything there is excluded."
-            )
+            return f"{self.url} returned {self._status}; everything on that server is excluded until it can be read."
         return f"{self.url} excludes it."
 
     def allowed(self, url: str, user_agent: str = PRODUCT_TOKEN) -> bool:
@@ -77,7 +75,7 @@ class RobotsRules:
         asked = self._rules.crawl_delay(user_agent)
         if asked is None or asked <= MAX_CRAWL_DELAY_SECONDS:
             return asked
-        logger.warning("%s asks for %g s between visits; it gets %g s.", self.url, asked, MAX_CRAWL_DELAY_SECONDS)
+        logger.warning("The Crawl-delay of %s is %g s; %g s is used.", self.url, asked, MAX_CRAWL_DELAY_SECONDS)
         return MAX_CRAWL_DELAY_SECONDS
 
 

@@ -70,13 +70,13 @@ class PublicationConfig(BaseModel):
     """Servers beside the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
     exclude: ServersField = Field(default_factory=list)
     """Servers that are left out, accepted or not."""
-    max_size: Annotated[int, AfterValidator(more_than_zero("The largest size"))] = 50_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero("The maximum size"))] = 50_000_000
     """Largest document, in bytes."""
     timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 300.0
     """Seconds for one document."""
     delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
     """Seconds between two visits to a server."""
-    per_server: Annotated[int, AfterValidator(at_least(1, "The requests at a time to one server"))] = 1
+    per_server: Annotated[int, AfterValidator(at_least(1, "The number of parallel requests to one server"))] = 1
     """Requests at a time to one server."""
     strategy: StrategyField = "breadth-first"
     """depth-first, breadth-first, best-first, or the import path of a class."""
@@ -114,16 +114,14 @@ class PublicationConfig(BaseModel):
             if server in self.accept:
                 raise ValueError(f"The server {server} is both accepted and excluded.")
             if self._is_base_server(parse_pattern(server)):
-                raise ValueError(f"The server {server} is excluded, but it is the one of the base document.")
+                raise ValueError(f"The server {server} cannot be excluded: it is the server of the base document.")
         for mime in self.exclude_types:
             if mime in self.add_types:
                 raise ValueError(f"The type {mime} is both added and excluded.")
         if self.refresh and not self.keep_once:
-            raise ValueError("What is kept fresh has bodies of earlier items: it cannot do without keeping them once.")
+            raise ValueError("A refreshed publication needs keep_once: its items use the bodies of earlier items.")
         if self.refresh and self.every == "once" and self.max_duration is None:
-            raise ValueError(
-                "What is kept fresh needs to know for how long: say how often an item is due, or its longest duration."
-            )
+            raise ValueError("A refreshed publication needs a period or a maximum duration.")
         return self
 
     def _is_base_server(self, pattern: ServerPattern) -> bool:

@@ -44,9 +44,9 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     """Make a type known."""
     mime = _checked(check_type, mime)
     if "*" in mime:
-        raise TarantulaError(f"{mime} stands for many types; add them one by one.")
+        raise TarantulaError(f"{mime} matches many types; add them one by one.")
     if session.get(DocumentType, mime):
-        raise ConflictError(f"The type {mime} is known already.")
+        raise ConflictError(f"The type {mime} already exists.")
     row = DocumentType(
         mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
     )

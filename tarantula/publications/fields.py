@@ -35,7 +35,7 @@ def check_notification_address(address: str) -> str:
     if apprise_plugin(address) is None:
         # Addresses carry passwords: only the beginning is shown.
         raise ValueError(
-            f"An address that begins with {address.partition('://')[0][:20]!r} is none that Apprise can send to. "
+            f"Apprise does not support addresses that start with {address.partition('://')[0][:20]!r}. "
             "Write it as mailto://user:password@example.org or json://host/path."
         )
     return address
@@ -82,10 +82,12 @@ def read_base_url(text: str) -> str:
         raise ValueError(f"The base document {shown} has no host. Write it as http://www.fc.ul.pt/index.html.")
     url = canonical(text)
     if url is None or not is_web(url) or len(url) > MAX_URL_LENGTH:
-        raise ValueError(f"The base document {shown} is not a URL that a browser could read.")
+        raise ValueError(f"The base document {shown} is not a valid URL.")
     authority = url.split("/", 3)[2]
     if "@" in authority:
-        raise ValueError(f"The base document {shown} carries a user name, and a collector logs in nowhere.")
+        raise ValueError(
+            f"The base document {shown} has a user name, and the collector does not log in. Remove the user name."
+        )
     if len(authority) > MAX_HOST_LENGTH:
         raise ValueError(f"The base document's host has {len(authority)} letters, and {MAX_HOST_LENGTH} is the limit.")
     return url
@@ -102,7 +104,7 @@ def check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{text[:80]!r} holds bytes that are no text in UTF-8.") from error
+        raise ValueError(f"{text[:80]!r} is not valid UTF-8.") from error
     return text.strip()
 
 
@@ -146,9 +148,9 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Refuse names that Scrapy could not know and values that could not be stored."""
     for key, value in settings.items():
         if not _SETTING.fullmatch(key):
-            raise ValueError(f"{key[:80]!r} is not a setting: their names are like DOWNLOAD_TIMEOUT.")
+            raise ValueError(f"{key[:80]!r} is not the name of a setting. Write it as DOWNLOAD_TIMEOUT.")
         if key in COMPONENT_SETTINGS and not _names_classes(value):
-            raise ValueError(f'{key} names classes by their paths, as {{"package.module.Class": 500}}.')
+            raise ValueError(f'{key} must map import paths to numbers, as {{"package.module.Class": 500}}.')
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError) as error:

@@ -78,8 +78,8 @@ def remove_publication(session: Session, name: str) -> None:
     items = session.scalar(select(func.count()).where(Item.publication_id == publication.id))
     if items:
         raise ConflictError(
-            f"The publication {name} has {items} item{'s' if items > 1 else ''}, which would be lost. "
-            "What was collected is kept for good, and its publication with it."
+            f"The publication {name} has {items} item{'s' if items > 1 else ''} and cannot be removed. "
+            "Remove its items first with `tarantula item remove`."
         )
     session.execute(delete(ServerSetting).where(ServerSetting.publication_id == publication.id))
     session.delete(publication)

@@ -48,7 +48,7 @@ def server_name(text: str) -> str:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if "*" in pattern.name or pattern.name.startswith("."):
-        raise TarantulaError(f"{text[:80]!r} means many servers, and settings are those of one.")
+        raise TarantulaError(f"{text[:80]!r} matches many servers; settings are for one server.")
     return str(pattern)
 
 

@@ -86,7 +86,7 @@ def _holds_null(value: Any) -> bool:
 
 def _config(name: str, table: Any) -> PublicationConfig:
     if not isinstance(table, dict) or "name" in table:
-        raise TarantulaError("A publication is a table of its fields, and its name is that of the table.")
+        raise TarantulaError("A publication is a table [publication.NAME] of its fields, without the field `name`.")
     settings = table.get("settings", {})
     if isinstance(settings, dict):
         settings = {key: setting_value(value) if isinstance(value, str) else value for key, value in settings.items()}

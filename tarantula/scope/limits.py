@@ -36,12 +36,12 @@ class TooDeep:
             return None
         links = "link" if candidate.depth == 1 else "links"
         extra = EXTRA_DEPTH[candidate.kind]
-        more = f", and {extra} more for what a page needs to be whole" if extra else ""
+        more = f", plus {extra} for page requisites" if extra else ""
         return refuse(
             self,
             DocumentState.OVER_LIMIT,
-            f"It lies {candidate.depth} {links} from the base document, "
-            f"and {self._publication} goes {self._depth} deep{more}.",
+            f"It is {candidate.depth} {links} from the base document, "
+            f"and the publication {self._publication} has a maximum depth of {self._depth}{more}.",
         )
 
 
@@ -60,7 +60,8 @@ class ServerTooDeep:
         if depth is None or candidate.depth <= depth + EXTRA_DEPTH[candidate.kind]:
             return None
         reason = (
-            f"It lies {candidate.depth} links from the base document, and {candidate.server} is collected {depth} deep."
+            f"It is {candidate.depth} links from the base document, "
+            f"and the server {candidate.server} has a maximum depth of {depth}."
         )
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
@@ -90,7 +91,9 @@ class ServerBudget:
         if hash(candidate.url) in requested:
             return None
         if len(requested) + self._elsewhere.get(candidate.server, 0) >= limit:
-            reason = f"{candidate.server} is collected up to {limit:,} documents, and they were asked for."
+            reason = (
+                f"The server {candidate.server} has a maximum of {limit:,} documents, and all of them were requested."
+            )
             return refuse(self, DocumentState.OVER_LIMIT, reason)
         if not candidate.via:
             requested.add(hash(candidate.url))

@@ -34,7 +34,7 @@ class SchemeNotWeb:
         if is_web(candidate.url):
             return None
         scheme = candidate.url.partition(":")[0][:40]
-        return refuse(self, None, f"A collector asks for http and https only, and this is {scheme}.")
+        return refuse(self, None, f"Only http and https are collected, and this is {scheme}.")
 
 
 class UrlNotSane:
@@ -50,9 +50,9 @@ class UrlNotSane:
         if len(candidate.server) > MAX_HOST_LENGTH and (length := len(host_of(candidate.server))) > MAX_HOST_LENGTH:
             return self._refuse(f"The URL's host has {length:,} letters, and {MAX_HOST_LENGTH} is the limit.")
         if not url.isascii() or not url.isprintable() or " " in url:
-            return self._refuse("The URL holds spaces, control characters or letters that are not escaped.")
+            return self._refuse("The URL has unescaped spaces, control characters or letters.")
         if "@" in url and "@" in url.split("/", 3)[2]:
-            return self._refuse("The URL carries a user name, and a collector logs in nowhere.")
+            return self._refuse("The URL has a user name, and the collector does not log in.")
         return None
 
     def _refuse(self, reason: str) -> Verdict:
@@ -86,7 +86,7 @@ class PathRepeats:
         repeated = _frequent_segment(segments) or _repeated_group(segments)
         if repeated is None:
             return None
-        return refuse(self, DocumentState.OVER_LIMIT, f"Its path repeats {repeated[:200]} again and again.")
+        return refuse(self, DocumentState.OVER_LIMIT, f"Its path repeats {repeated[:200]} too often.")
 
 
 def _frequent_segment(segments: list[str]) -> str | None:

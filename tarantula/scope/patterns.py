@@ -94,11 +94,11 @@ def _authority(text: str) -> str:
         raise ValueError("A server pattern is empty.")
     if scheme := _SCHEME.match(text):
         if scheme[1].lower() not in ("http", "https"):
-            raise ValueError(f"The server pattern {shown} is not of the web: leave {scheme[0]} out.")
+            raise ValueError(f"The server pattern {shown} is not a web server: remove {scheme[0]}.")
         text = re.split("[/?#]", text[scheme.end() :], maxsplit=1)[0]
     text = text.removesuffix("/")
     if "/" in text:
-        raise ValueError(f"The server pattern {shown} names a directory; a pattern names servers, as .fc.ul.pt does.")
+        raise ValueError(f"The server pattern {shown} has a path. Write only the server, as .fc.ul.pt.")
     if any(character.isspace() for character in text):
         raise ValueError(f"The server pattern {shown} has a space in it; separate patterns with a semicolon.")
     return text

@@ -28,9 +28,7 @@ from tarantula.scope.traps import CalendarWithoutEnd, EverLonger, SameBody, TooM
 from tarantula.scope.types import TypeByExtension, TypeNotWanted, TypeSet, TypeUnknown
 
 ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
-UNREADABLE_URL = Verdict(
-    False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a URL that a browser could read."
-)
+UNREADABLE_URL = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a valid URL.")
 
 SCOPE_RULES: Registry[Callable[[PublicationConfig], ScopeRule[Candidate]]] = Registry("scope rule", methods=("judge",))
 HEADER_CHECKS: Registry[Callable[[PublicationConfig], ScopeRule[CandidateResponse]]] = Registry(

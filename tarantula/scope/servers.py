@@ -61,7 +61,7 @@ class ServerExcluded:
 
     def judge(self, server: str) -> Verdict | None:
         if server in self._settings and self._settings[server].excluded:
-            reason = f"The server {server} is excluded by the settings that it has of its own."
+            reason = f"The server {server} is excluded by its own settings."
             return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)
         pattern = self._patterns.match(server)
         if pattern is None:

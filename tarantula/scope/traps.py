@@ -83,7 +83,7 @@ class SameBody:
     def judge(self, candidate: Candidate) -> Verdict | None:
         if not self._repeated or candidate.kind != LinkKind.NAVIGATION or hash(candidate.via) not in self._repeated:
             return None
-        reason = f"More than {self._limit} addresses of its server have the body of the page that names it."
+        reason = f"More than {self._limit} URLs of its server have the same body as the page that links to it."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -106,7 +106,7 @@ class EverLonger:
         steps = self._steps.take(via, url)
         if steps <= self._limit:
             return None
-        reason = f"{steps} URLs in a row only make the one before longer, and {self._limit} is the limit."
+        reason = f"{steps} URLs in a row only extend the previous one, and {self._limit} is the limit."
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 

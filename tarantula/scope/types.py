@@ -111,5 +111,5 @@ class TypeUnknown:
             return None
         if extension_of(response.url) in self._extensions:
             return None
-        reason = "Neither a Content-Type header nor its extension nor its content tells what type it is."
+        reason = "Neither the Content-Type header nor the extension nor the content shows its type."
         return refuse(self, DocumentState.UNKNOWN_TYPE, reason)

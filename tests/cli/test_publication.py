@@ -124,26 +124,29 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
         (["fcul", "ftp://a.pt/"], "is not on the web"),
         (["fcul", "a.pt", "--depth", "-1"], "The depth must be 0 or more"),
         (["fcul", "a.pt", "--depth", "deep"], "--depth"),
-        (["fcul", "a.pt", "--max-size", "0"], "The largest size must be more than 0"),
+        (["fcul", "a.pt", "--max-size", "0"], "The maximum size must be more than 0"),
         (["fcul", "a.pt", "--timeout", "0"], "The timeout must be more than 0"),
         (["fcul", "a.pt", "--delay", "nan"], "The delay must be 0 or more"),
         (["fcul", "a.pt", "--per-server", "0"], "must be 1 or more"),
         (["fcul", "a.pt", "--accept", "x.pt", "--exclude", "x.pt"], "is both accepted and excluded"),
-        (["fcul", "a.pt", "--exclude", "a.pt"], "it is the one of the base document"),
+        (["fcul", "a.pt", "--exclude", "a.pt"], "it is the server of the base document"),
         (["fcul", "a.pt", "--accept", "x/y"], "server pattern"),
         (["fcul", "a.pt", "--add-types", "pdf"], "'pdf' is not a type"),
         (["fcul", "a.pt", "--exclude-types", "image/bmp;png"], "'png' is not a type"),
         (["fcul", "a.pt", "--start", "2026-02-30 22:00"], "There is no 2026-02-30 in the calendar"),
         (["fcul", "a.pt", "--max-duration", "long"], "'long' is not a duration"),
-        (["fcul", "a.pt", "--refresh"], "What is kept fresh needs to know for how long"),
-        (["fcul", "a.pt", "--refresh", "--every", "daily", "--no-keep-once"], "cannot do without keeping them once"),
+        (["fcul", "a.pt", "--refresh"], "A refreshed publication needs a period"),
+        (
+            ["fcul", "a.pt", "--refresh", "--every", "daily", "--no-keep-once"],
+            "A refreshed publication needs keep_once",
+        ),
         (["fcul", "a.pt", "--refresh-visits", "0"], "The number of visits must be more than 0"),
         (["fcul", "a.pt", "--every", "often"], "'often' is not a period"),
         (["fcul", "a.pt", "--profile", "HTLM"], "There is no profile 'HTLM'. Did you mean HTML"),
         (["fcul", "a.pt", "--strategy", "fastest"], "'fastest' is not a strategy"),
         (["fcul", "a.pt", "--set", "LOG_LEVEL"], "'LOG_LEVEL' is not a setting"),
-        (["fcul", "a.pt", "--set", "log=1"], "'log' is not a setting"),
-        (["fcul", "a.pt", "--description", "\udcff"], "no text in UTF-8"),
+        (["fcul", "a.pt", "--set", "log=1"], "'log' is not the name of a setting"),
+        (["fcul", "a.pt", "--description", "\udcff"], "is not valid UTF-8"),
         (["fcul"], "URL"),
     ],
 )
@@ -231,7 +234,7 @@ def test_remove_keeps_what_has_items(tarantula: Tarantula, database: Database) -
     deposit(database)
     outcome = tarantula("publication", "remove", "fcul", "--yes")
     assert outcome.code == 2
-    assert "has 1 item, which would be lost" in outcome.err
+    assert "has 1 item and cannot be removed" in outcome.err
 
 
 def test_export_and_import(tarantula: Tarantula, database_config: Config, tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_starts_are_in_the_zone_of_this_machine(in_lisbon: None, start: object, 
         ("tomorrow", "'tomorrow' is not a date. Write it as 2026-06-12 22:00."),
         ("0001-01-01", "The year 1 is too far away."),
         ("9999-12-31T23:59-12:00", "The year 9999 is too far away."),
-        ("2026-03-29 01:30", "There is no 2026-03-29 01:30 here: the clocks skip that hour."),
+        ("2026-03-29 01:30", "The time 2026-03-29 01:30 does not exist here: the clocks skip that hour."),
     ],
 )
 def test_dates_that_do_not_exist(in_lisbon: None, start: str, sentence: str) -> None:

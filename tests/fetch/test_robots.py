@@ -135,8 +135,8 @@ def test_unavailable_allows_and_unreachable_excludes(status: int, allowed: bool)
     ("status", "sentence"),
     [
         (200, f"{URL} excludes it."),
-        (503, f"{URL} was answered with 503, and until it can be read everything there is excluded."),
-        (-10, f"{URL} could not be had: It took longer than 60 seconds."),
+        (503, f"{URL} returned 503; everything on that server is excluded until it can be read."),
+        (-10, f"{URL} could not be fetched: It took longer than 60 seconds."),
     ],
 )
 def test_the_reason_names_the_file(status: int, sentence: str) -> None:
@@ -188,7 +188,7 @@ def test_crawl_delay(text: str, delay: float | None) -> None:
 def test_a_server_that_asks_for_a_day_gets_five_minutes_and_we_say_so(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         assert rules("User-agent: *\nCrawl-delay: 86400").crawl_delay() == MAX_CRAWL_DELAY_SECONDS
-    assert f"{URL} asks for 86400 s between visits; it gets 300 s." in caplog.text
+    assert f"The Crawl-delay of {URL} is 86400 s; 300 s is used." in caplog.text
 
 
 @given(st.binary(max_size=300), st.integers(-11, 599))

@@ -98,7 +98,7 @@ def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> Non
 
 @pytest.mark.parametrize("address", ["nowhere", "nothing://host", "mailto://"])
 def test_addresses_that_are_none_are_refused(address: str, config: Config) -> None:
-    with pytest.raises(TarantulaError, match="is none that Apprise can send to"):
+    with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
         read_config({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
     with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: An address"):
         check_notify_addresses(config.model_copy(update={"notify": address}))

@@ -62,8 +62,8 @@ def test_types_can_be_added(database: Database) -> None:
     ("mime", "extensions", "description", "sentence"),
     [
         ("pdf", [], "", "'pdf' is not a type"),
-        ("image/*", [], "", "image/* stands for many types"),
-        ("text/html", [], "", "The type text/html is known already"),
+        ("image/*", [], "", "image/* matches many types"),
+        ("text/html", [], "", "The type text/html already exists"),
         ("a/b", ["a/b"], "", "'a/b' is not an extension"),
         ("a/b", [""], "", "'' is not an extension"),
         ("a/b", ["b"], "x" * 300, "The description has 300 letters"),

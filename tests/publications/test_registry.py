@@ -104,7 +104,7 @@ def test_one_with_items_cannot(database: Database) -> None:
     add(database)
     with database.session() as session:
         create_item(session, registry.get_publication(session, "fcul"), NOW)
-    with pytest.raises(TarantulaError, match="has 1 item, which would be lost"), database.session() as session:
+    with pytest.raises(TarantulaError, match="has 1 item and cannot be removed"), database.session() as session:
         registry.remove_publication(session, "fcul")
     with database.reading() as session:
         assert registry.get_publication(session, "fcul")

@@ -86,7 +86,7 @@ def test_an_extension_of_several_types_means_the_wanted_one(
     ("media_type", "length", "reason"),
     [
         ("application/pdf", 1, "Its type is application/pdf, which fcul does not want."),
-        (None, 1, "Neither a Content-Type header nor its extension nor its content tells what type it is."),
+        (None, 1, "Neither the Content-Type header nor the extension nor the content shows its type."),
         ("text/html", 600_000, "It has 600,000 bytes, and fcul takes at most 500,000."),
         ("text/html", 1, "No rule refuses it."),
     ],

@@ -188,13 +188,17 @@ def test_an_extension_of_several_types_refuses_only_when_none_is_wanted() -> Non
             1,
             "The server ptmat.lmc.fc.ul.pt is excluded from fcul by the pattern ptmat.lmc.fc.ul.pt.",
         ),
-        ("http://www.fc.ul.pt/a", 9, "It lies 9 links from the base document, and fcul goes 5 deep."),
+        (
+            "http://www.fc.ul.pt/a",
+            9,
+            "It is 9 links from the base document, and the publication fcul has a maximum depth of 5.",
+        ),
         (
             "http://www.fc.ul.pt/a.bmp",
             1,
             "The extension .bmp says that it is image/bmp, which fcul does not want.",
         ),
-        ("mailto:a@x.pt", 1, "A collector asks for http and https only, and this is mailto."),
+        ("mailto:a@x.pt", 1, "Only http and https are collected, and this is mailto."),
         ("http://www.fc.ul.pt/" + "a" * 9000, 1, "The URL has 9,020 characters, and 8,192 is the limit."),
     ],
 )

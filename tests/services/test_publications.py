@@ -87,7 +87,7 @@ def test_fields_are_checked_by_the_model_each_with_its_complaint(sqlite: Databas
     assert found["depth"] == "The depth must be 0 or more, and -1 is not."
     assert "There is no profile 'nothing'" in found["profile"]
     together = publications.check_fields(desk, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
-    assert together == {"": "The server www.fc.ul.pt is excluded, but it is the one of the base document."}
+    assert together == {"": "The server www.fc.ul.pt cannot be excluded: it is the server of the base document."}
     publications.add(desk, "fcul", FCUL)
     assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {"name": "There is already a publication fcul."}
     assert publications.check_fields(desk, FCUL, "fcul") == {}

@@ -156,7 +156,7 @@ def test_a_hold_for_what_is_over_at_once_is_refused(sqlite: Database) -> None:
     new_source(sqlite)
     with pytest.raises(TarantulaError, match="A change or a record is over at once"):
         new_alert(sqlite, "temperature changed", hold="10m")
-    with pytest.raises(TarantulaError, match="is none that Apprise can send to"):
+    with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
         new_alert(sqlite, "temperature changed", notify="nowhere")
 
 

@@ -97,7 +97,7 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
         ),
         ("http://a.example/robots.txt excludes it.", "http://a.example/robots.txt exclui-o."),
         (
-            "http://a.example/robots.txt could not be had: The server a.example refused the connection.",
+            "http://a.example/robots.txt could not be fetched: The server a.example refused the connection.",
             "Não se conseguiu obter http://a.example/robots.txt: O servidor a.example recusou a ligação.",
         ),
         (

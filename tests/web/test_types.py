@@ -18,7 +18,7 @@ def test_types_and_profiles_are_added_and_changed(sqlite_config: Config, window:
         window.get_by_role("button", name="New type").click()
         window.get_by_label("Type, such as application/pdf").fill("text/html")
         window.get_by_role("button", name="Save").click()
-        expect(window.get_by_role("alert")).to_contain_text("The type text/html is known already.")
+        expect(window.get_by_role("alert")).to_contain_text("The type text/html already exists.")
         window.get_by_label("Type, such as application/pdf").fill("model/x3d+xml")
         window.get_by_label("Extensions, such as ps; eps").fill("x3d; .x3dz")
         window.get_by_role("button", name="Save").click()

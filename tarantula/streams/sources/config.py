@@ -233,7 +233,7 @@ class SourceConfig(BaseModel):
     """Seconds between two requests to the server."""
     timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 30.0
     """Timeout of one reading, in seconds."""
-    max_size: Annotated[int, AfterValidator(more_than_zero("The largest size"))] = 5_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero("The maximum size"))] = 5_000_000
     """Maximum size of the response, in bytes."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
