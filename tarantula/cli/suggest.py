@@ -51,7 +51,7 @@ def _take(installation: Config, database: Database, url: str) -> AcceptedSuggest
     check_can_begin(installation, installation.suggestions)
     with database.session() as session:
         taken = accept_suggestion(session, installation.suggestions, wanted, datetime.now(UTC))
-    if taken.is_left_alone:
+    if taken.needs_process:
         LocalProcessStarter(installation).start(taken.publication, taken.urn, ItemState.WAITING)
     return taken
 

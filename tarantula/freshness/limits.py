@@ -1,4 +1,4 @@
-"""How often the servers of a publication may be visited, and for how long a plan is made."""
+"""Limits of a visit plan: the pause and budget of each server, and the horizon of the plan in seconds."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
 
 DEFAULT_HORIZON_SECONDS = 86_400.0
-"""Seconds, of a publication that has neither a period nor a longest duration."""
+"""Horizon for a publication without a period and a maximum duration."""
 MIN_PAUSE_SECONDS = 0.1
-"""Seconds that a plan leaves between two visits, where a publication leaves none."""
+"""Pause between two visits to a server if the publication has no delay."""
 MAX_VISITS = 1_000_000
-"""Of one plan, unless somebody asks for more."""
+"""Default maximum of visits in a plan."""
 
 
 class ServerLimit(NamedTuple):
-    """What one server may be asked for."""
+    """Limits of one server."""
 
     server: str
     pause: float
-    """Seconds between two visits; infinite for one that is not visited."""
+    """Seconds between two visits; infinite for an excluded server."""
     visits: int | None
-    """At most, if that was decided."""
+    """Maximum number of visits, if there is one."""
 
 
 def horizon_of(installation: Config, publication: Publication, now: datetime) -> float:
-    """Return how many seconds it is until the next item is due, or the longest that one may take if that is less."""
-    due, longest = next_due(schedule_of(installation, publication), now), config_of(publication).max_duration
+    """Return the seconds until the next item is due, or the maximum duration of an item if that is shorter."""
+    due, max_duration = next_due(schedule_of(installation, publication), now), config_of(publication).max_duration
     times = [(due - now).total_seconds()] if due is not None else []
-    times += [float(longest)] if longest else []
+    times += [float(max_duration)] if max_duration else []
     return min(times, default=DEFAULT_HORIZON_SECONDS)
 
 
 def server_limits(session: Session, publication: Publication, servers: Sequence[int]) -> list[ServerLimit]:
-    """Return the limits of servers, by their ids: their own, or what the publication leaves between two visits."""
+    """Return the limits of servers, given by their ids: their own settings, or those of the publication."""
     delay = config_of(publication).delay
     settings = effective_server_settings(session.connection(), publication.id)
     known = {row.id: row for chunk in chunks(servers) for row in session.execute(_SERVERS.where(Server.id.in_(chunk)))}
@@ -53,9 +53,9 @@ def server_limits(session: Session, publication: Publication, servers: Sequence[
     for server in servers:
         row = known[server]
         own = settings.get(row.name, ServerSettings())
-        # What robots.txt asks for is in the pause that was last kept; trouble passes.
-        asked = (row.pause or 0.0) - (row.backoff or 0.0)
-        pause = max(delay if own.delay is None else own.delay, asked, MIN_PAUSE_SECONDS)
+        # The last pause includes the Crawl-delay of robots.txt; the backoff is temporary.
+        crawl_delay = (row.pause or 0.0) - (row.backoff or 0.0)
+        pause = max(delay if own.delay is None else own.delay, crawl_delay, MIN_PAUSE_SECONDS)
         limits.append(ServerLimit(row.name, inf if own.excluded else pause, own.documents))
     return limits
 

@@ -37,52 +37,52 @@ from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
 from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_faces, parse_http_dates
 
 ROWS_PER_RANGE = 100_000
-"""How many are held at a time, about."""
+"""Approximate number of rows in memory at a time."""
 MAX_ITEMS = 20
-"""How many of the last items are read: what was longer ago says little of today."""
+"""Number of recent items that are read; older ones say little about the present."""
 KEY_SPACE = 1 << 64
-"""Of keys, by their first eight bytes."""
+"""Number of different values of the first eight bytes of a key."""
 GONE_TYPE, REDIRECT_TYPE = "gone", "redirect"
-"""What stands for a type where there is no page: they change as such things do, and not as pages do."""
+"""Types of missing pages and redirects, whose rates of change differ from those of pages."""
 
 
 class Numbering:
-    """Numbers things from zero on, in the order in which they come."""
+    """Assigns numbers from zero on to values, in order of appearance."""
 
     def __init__(self) -> None:
         self.known: dict[Any, int] = {}
 
     def of(self, things: Sequence[Any]) -> Ints:
-        """Return the numbers of some things."""
+        """Return the numbers of values."""
         known = self.known
         return np.array([known.setdefault(thing, len(known)) for thing in things], dtype=np.int64)
 
 
 class ObservedPages(NamedTuple):
-    """What was read."""
+    """Observations of the pages of an item."""
 
     ledger: HistoryBuilder
     servers: list[int]
-    """The ids of servers by their numbers."""
+    """Server ids by their numbers."""
     types: list[str]
     share: float
-    """Of all pages that were read."""
+    """Share of all pages that was read."""
 
 
-def read_observations(session: Session, item: Item, most_rows: int | None = None) -> ObservedPages:
-    """Read what is known of the pages of an item; a sample of them, if about *most_rows* rows are enough."""
+def read_observations(session: Session, item: Item, max_rows: int | None = None) -> ObservedPages:
+    """Read the observations of the pages of an item, or of a random sample with about *max_rows* rows."""
     connection = session.connection()
     items = _items(session, item)
     rows = _count(session, items)
-    share = min(1.0, most_rows / max(rows, 1)) if most_rows is not None else 1.0
+    share = min(1.0, max_rows / max(rows, 1)) if max_rows is not None else 1.0
     ledger, servers, types = HistoryBuilder(), Numbering(), Numbering()
     for low, high in _ranges(share, max(ceil(rows * share / ROWS_PER_RANGE), 1)):
-        _take(connection, items, item.id, low, high, servers, types, ledger)
+        _read_range(connection, items, item.id, low, high, servers, types, ledger)
     return ObservedPages(ledger, list(servers.known), list(types.known), share)
 
 
 def _items(session: Session, item: Item) -> list[int]:
-    """Return the last items of a publication, up to this one."""
+    """Return the ids of the last items of the publication, up to this one."""
     chosen = (
         select(Item.id)
         .where(Item.publication_id == item.publication_id, Item.planned_at <= item.planned_at)
@@ -98,13 +98,13 @@ def _count(session: Session, items: list[int]) -> int:
 
 
 def _ranges(share: float, number: int) -> Iterator[tuple[bytes, bytes | None]]:
-    """Cut a share of the keys into ranges; the last of all has no end."""
+    """Yield *number* ranges that cover a share of the keys; the last of all keys has no end."""
     borders = [int(KEY_SPACE * share * place / number) for place in range(number + 1)]
     for low, high in pairwise(borders):
         yield low.to_bytes(8, "big"), high.to_bytes(8, "big") if high < KEY_SPACE else None
 
 
-def _take(
+def _read_range(
     connection: Connection,
     items: list[int],
     last: int,
@@ -114,7 +114,7 @@ def _take(
     types: Numbering,
     ledger: HistoryBuilder,
 ) -> None:
-    """Read one range of keys into the ledger."""
+    """Read one range of keys into the history."""
     rows = [
         *connection.execute(_documents(connection, items, low, high)).all(),
         *connection.execute(_visits(connection, items, low, high)).all(),
@@ -130,11 +130,11 @@ def _take(
     sights = Observations.of(pages, when, faces, parse_http_dates(dates), np.array(unsent, dtype=np.bool_))
     servers, kinds = np.zeros(len(known.known), dtype=np.int64), np.zeros(len(known.known), dtype=np.int64)
     servers[pages] = numbers.of(server_ids)
-    # What a page is, it is since it was last seen.
+    # The type of a page is that of its last visit.
     in_time = np.argsort(when, kind="stable")
     in_time = in_time[faces[in_time] > 0]
     kinds[pages[in_time]] = types.of([_type(*one) for one in zip(states, mimes, strict=True)])[in_time]
-    # What could not be reached is asked for anew, and not visited again.
+    # Documents that could not be reached are collected again, not revisited.
     own = np.flatnonzero((np.array(item_ids) == last) & (faces > 0))
     wanted = PagesToRevisit(pages[own], np.array(ids, dtype=np.int64)[own], np.array(depths, dtype=np.int64)[own])
     ledger.add(sights, servers, kinds, wanted)
@@ -149,7 +149,7 @@ def _documents(connection: Connection, items: list[int], low: bytes, high: bytes
 
 
 def _visits(connection: Connection, items: list[int], low: bytes, high: bytes | None) -> Select[Any]:
-    """Select the visits within refresh items: their documents' rows only tell of the last."""
+    """Select the visits within refresh items; the rows of their documents have only the last one."""
     return (
         select(
             Document.key, null(), Document.id, Document.server_id, Document.depth, Visit.state, Visit.digest,
@@ -165,7 +165,7 @@ def _within(low: bytes, high: bytes | None) -> tuple[ColumnElement[bool], Column
 
 
 def _seconds(connection: Connection, moment: Any) -> ColumnElement[Any]:
-    """Select a moment in a form that is quick to read: PostgreSQL counts seconds, SQLite keeps a text."""
+    """Select a time in a form that is fast to read: seconds on PostgreSQL, text on SQLite."""
     if connection.dialect.name == "postgresql":
         return cast(func.extract("epoch", moment), Double)
     return type_coerce(moment, Text)
@@ -179,7 +179,7 @@ def _moments(times: Sequence[Any]) -> Floats:
 
 
 def _bodies(digests: Sequence[str | None]) -> Ints:
-    """Number bodies; a page without one was not seen."""
+    """Assign numbers to digests; 0 for a page without a body."""
     known: dict[str | None, int] = {None: 0}
     numbers = count(FIRST_BODY)
     return np.array(
@@ -194,7 +194,7 @@ def _type(state: int, mime: str | None) -> str:
 
 
 class SampledFreshness(NamedTuple):
-    """What a sample says of all pages."""
+    """Freshness of all pages, estimated from a sample."""
 
     pages: int
     share: float
@@ -202,16 +202,16 @@ class SampledFreshness(NamedTuple):
     is_sample: bool
 
 
-def sampled_freshness(session: Session, item: Item, at: datetime, most_rows: int) -> SampledFreshness | None:
-    """Return the share of pages that are believed to be as they were last seen, and its error."""
-    known = read_observations(session, item, most_rows)
+def sampled_freshness(session: Session, item: Item, at: datetime, max_rows: int) -> SampledFreshness | None:
+    """Estimate the share of pages that have not changed since their last visit, with its standard error."""
+    known = read_observations(session, item, max_rows)
     beliefs = estimate_rates(known.ledger)
     pages = len(beliefs.histories)
     if not pages:
         return None
     ages = np.maximum(at.timestamp() - beliefs.histories.seen, 0.0)
     fresh = 1.0 - change_probabilities(ages, beliefs.shapes, beliefs.scales)
-    # Each of all pages is fresh or not by accident; and those of the sample are some of all.
-    by_accident = float((fresh * (1.0 - fresh)).sum()) * known.share / pages**2
-    by_choice = float(fresh.var()) / pages * (1.0 - known.share)
-    return SampledFreshness(pages, float(fresh.mean()), sqrt(by_accident + by_choice), known.share < 1.0)
+    # Two sources of error: each page is fresh at random, and the sample is a random part of the pages.
+    page_variance = float((fresh * (1.0 - fresh)).sum()) * known.share / pages**2
+    sample_variance = float(fresh.var()) / pages * (1.0 - known.share)
+    return SampledFreshness(pages, float(fresh.mean()), sqrt(page_variance + sample_variance), known.share < 1.0)

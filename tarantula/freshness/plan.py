@@ -1,4 +1,4 @@
-"""What of a publication would be visited when, and what freshness that buys."""
+"""Plan visits to the pages of a publication, and estimate the freshness that they give."""
 
 from __future__ import annotations
 
@@ -29,55 +29,55 @@ PAGE_WEIGHTS: dict[str, Callable[[Ints], Floats]] = {
     "equal": lambda depths: np.ones(len(depths)),
     "depth": lambda depths: 1.0 / (1.0 + np.maximum(depths, 0)),
 }
-"""What a page counts: the same as any other, or the less the farther it is from the base document."""
+"""Weight of a page by its depth: the same for all pages, or less with more depth."""
 
 
 @dataclass(frozen=True)
 class VisitPlan:
-    """Visits in the order of their times."""
+    """Planned visits in order of time, and the estimates behind them."""
 
     publication: str
     item: Item
-    """What is kept fresh."""
+    """The item whose pages are visited."""
     begins_at: datetime
     horizon: float
     """Seconds."""
     policy: str
     documents: Ints
-    """The row of each visit's document in the item."""
+    """Document id of each visit, in the item."""
     due: Floats
-    """Seconds from the beginning."""
+    """Time of each visit, in seconds from the beginning."""
     gaps: Floats
-    """Seconds since each visit's document was seen before, by then."""
+    """Seconds between each visit and the previous visit to its page."""
     believed: Floats
-    """The chance of a change in that gap."""
+    """Probability of a change in that gap."""
     rates: Floats
-    """The rate of changes, in a second, that gives just this chance: near the mean of those that are believed in."""
+    """Changes a second that give this probability; close to the mean of the estimated rates."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
     beliefs: RateEstimates
     ages: Floats
-    """Seconds since each page was last seen, when the plan begins."""
+    """Seconds from the last visit to each page until the plan begins."""
     limits: list[ServerLimit]
     honesty: LastModifiedTrust
     fresh: Floats
-    """How fresh each page is believed to be, over the horizon, if it is visited so."""
+    """Expected freshness of each page over the horizon, with these visits."""
     fresh_uniform: Floats
-    """The same if all pages are visited equally often, by as many visits."""
+    """The same with as many visits, to all pages in turn."""
     fresh_unvisited: Floats
-    """The same if none is visited."""
+    """The same without visits."""
     weights: Floats
 
     def __len__(self) -> int:
         return len(self.documents)
 
     def freshness(self, of_pages: Floats) -> float:
-        """Return the mean of what is believed of pages, by their weights."""
+        """Return the weighted mean over the pages."""
         return weighted_mean(of_pages, self.weights)
 
     @property
     def fresh_now(self) -> Floats:
-        """How likely each page is as it was last seen, when the plan begins."""
+        """Probability that each page has not changed since its last visit, when the plan begins."""
         return 1.0 - change_probabilities(self.ages, self.beliefs.shapes, self.beliefs.scales)
 
 
@@ -92,25 +92,25 @@ def plan_visits(
     weights: str = "equal",
     item: Item | None = None,
 ) -> VisitPlan:
-    """Plan visits to the pages of an item, the last one unless told, or say why that cannot be done."""
+    """Plan visits to the pages of an item, by default the newest; raise an error if that is impossible."""
     begins_at = begins_at or datetime.now(UTC)
     item = item or newest_usable_item(session, publication)
-    choose, weigh = planning_policy(policy), _weights(weights)
+    choose, weight_of = planning_policy(policy), _weights(weights)
     _check(horizon, visits)
     known = read_observations(session, item)
     beliefs = estimate_rates(known.ledger)
     if not len(beliefs.histories):
-        raise TarantulaError(f"Item {item.urn} has no page that could be visited again.")
+        raise TarantulaError(f"Item {item.urn} has no page to visit again.")
     limits = server_limits(session, publication, known.servers)
     servers, numbers = np.unique(beliefs.histories.servers, return_inverse=True)
     pauses = _pauses([limits[server] for server in servers], horizon, visits)
     ages = np.maximum(begins_at.timestamp() - beliefs.histories.seen, 0.0)
-    weighed = weigh(beliefs.histories.depths)
-    believed = UncertainPages.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), weighed)
+    page_weights = weight_of(beliefs.histories.depths)
+    believed = UncertainPages.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), page_weights)
     schedule = choose(believed, pauses)
     order = np.argsort(schedule.times, kind="stable")
     gaps, pages = visit_gaps(schedule, believed)[order], schedule.pages[order]
-    foretold = change_probabilities(gaps, believed.shapes[pages], believed.scales[pages])
+    probabilities = change_probabilities(gaps, believed.shapes[pages], believed.scales[pages])
     own = believed.pages.order
     return VisitPlan(
         publication=publication.name,
@@ -121,22 +121,26 @@ def plan_visits(
         documents=beliefs.histories.documents[own[pages]],
         due=schedule.times[order],
         gaps=gaps,
-        believed=foretold,
-        rates=_rates(foretold, gaps),
+        believed=probabilities,
+        rates=_rates(probabilities, gaps),
         pages=own[pages],
         beliefs=beliefs,
         ages=ages,
         limits=limits,
         honesty=known.ledger.honesty,
-        fresh=_in_order(expected_freshness(schedule, believed, horizon), own),
-        fresh_uniform=_in_order(expected_freshness(_as_many(believed, pauses, len(order)), believed, horizon), own),
-        fresh_unvisited=_in_order(expected_freshness(_as_many(believed, pauses, 0), believed, horizon), own),
-        weights=weighed,
+        fresh=_original_order(expected_freshness(schedule, believed, horizon), own),
+        fresh_uniform=_original_order(
+            expected_freshness(_uniform_schedule(believed, pauses, len(order)), believed, horizon), own
+        ),
+        fresh_unvisited=_original_order(
+            expected_freshness(_uniform_schedule(believed, pauses, 0), believed, horizon), own
+        ),
+        weights=page_weights,
     )
 
 
 def newest_usable_item(session: Session, publication: Publication) -> Item:
-    """Return the newest item that a plan can stand on: one that is whole, or else one that has collected something."""
+    """Return the newest complete item, or else the newest with a collected document."""
     newest = (
         select(Item)
         .where(Item.publication_id == publication.id, Item.validation != Validation.REJECTED)
@@ -157,15 +161,15 @@ def newest_usable_item(session: Session, publication: Publication) -> Item:
 
 def _check(horizon: float, visits: int | None) -> None:
     if not 0 < horizon < inf:
-        raise TarantulaError("The horizon is a time longer than nothing.")
+        raise TarantulaError("The horizon must be longer than 0 seconds.")
     if visits is not None and visits < 1:
-        raise TarantulaError("A plan has at least one visit.")
+        raise TarantulaError("A plan needs at least one visit.")
 
 
 def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> PerServerLimits:
     shortest = min(limit.pause for limit in limits)
     if shortest == inf:
-        raise TarantulaError("All servers that have pages of the item are excluded: nothing could be planned.")
+        raise TarantulaError("Nothing can be planned: all servers with pages of the item are excluded.")
     if horizon < shortest:
         raise TarantulaError(
             f"The horizon of {horizon:g} s is shorter than the {shortest:g} s between two visits: "
@@ -177,21 +181,21 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pe
 
 def _weights(name: str) -> Callable[[Ints], Floats]:
     if name not in PAGE_WEIGHTS:
-        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose {', '.join(PAGE_WEIGHTS)}.")
+        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose one of {', '.join(PAGE_WEIGHTS)}.")
     return PAGE_WEIGHTS[name]
 
 
-def _as_many(believed: UncertainPages, pauses: PerServerLimits, visits: int) -> Schedule:
+def _uniform_schedule(believed: UncertainPages, pauses: PerServerLimits, visits: int) -> Schedule:
     return uniform(believed, pauses._replace(visits=visits))
 
 
 def _rates(chance: Floats, gaps: Floats) -> Floats:
-    # A chance that rounding made certain would need an infinite rate.
+    # A probability rounded to 1 would need an infinite rate.
     return -np.log1p(-np.minimum(chance, 1.0 - 1e-12)) / np.maximum(gaps, 1e-6)
 
 
-def _in_order(fresh: Floats, order: Ints) -> Floats:
-    """Return what is known of pages by their servers in the order in which they were given."""
+def _original_order(fresh: Floats, order: Ints) -> Floats:
+    """Return the values of pages, which are grouped by server, in their original order."""
     given = np.empty_like(fresh)
     given[order] = fresh
     return given

@@ -1,4 +1,4 @@
-"""A plan of visits as people and programs read it."""
+"""A visit plan in figures, for people and for JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tarantula.revisit.rates.priors import PRIOR_LEVELS, SECONDS_PER_DAY
 from tarantula.store.bulk import chunks
 
 DEFAULT_FIRST_VISITS = 20
-"""Visits that are shown, unless told."""
+"""Default number of visits in the summary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class VisitSummary:
     due_at: str
     url: str
     rate_a_day: float
-    """Changes that are believed to come in a day."""
+    """Estimated changes a day."""
     chance: float
-    """Of a change since the page was last seen."""
+    """Probability of a change since the last visit to the page."""
     why: str
 
 
@@ -41,13 +41,13 @@ class ServerPlanSummary:
 
     server: str
     pause: float | None
-    """Seconds between two visits; none if it is excluded."""
+    """Seconds between two visits; ``None`` if it is excluded."""
     pages: int
     visits: int
     freshness: float
-    """Of its pages, over the horizon."""
+    """Expected freshness of its pages over the horizon."""
     last_modified: str
-    """Why its Last-Modified is not believed, or that it is."""
+    """Whether its Last-Modified is trusted, and if not, why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +62,26 @@ class VisitPlanSummary:
     horizon: float
     pages: int
     never_revisited: int
-    """Pages of which only other pages tell how often they change."""
+    """Pages whose rate is estimated from other pages only."""
     visits: int
     pages_visited: int
     fresh_now: float
     freshness: float
     freshness_uniform: float
-    """With as many visits, to all pages in turn."""
+    """Freshness with as many visits, to all pages in turn."""
     freshness_unvisited: float
     changes_expected: float
-    """How many of the visits are believed to find a change."""
+    """Expected number of visits that find a change."""
     servers: list[ServerPlanSummary]
     first_visits: list[VisitSummary]
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the summary for JSON. The keys are a public interface."""
         return asdict(self)
 
 
 def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST_VISITS) -> VisitPlanSummary:
-    """Return a plan in figures, its servers, those with most visits first, and its first visits."""
+    """Return the figures of a plan, its servers by number of visits, and its first visits."""
     return VisitPlanSummary(
         publication=plan.publication,
         item=plan.item.urn,
@@ -104,18 +104,18 @@ def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST
 
 
 def explain_estimate(beliefs: RateEstimates, page: int) -> str:
-    """Say what a belief stands on."""
+    """Return the evidence for the estimate of a page as text."""
     histories, ground = beliefs.histories, EstimateBasis(int(beliefs.grounds[page]))
     visits, changes = int(histories.visits[page]), int(histories.changes[page])
     counted = f"{visits:,} visit{'s' if visits != 1 else ''}, {changes:,} found a change"
-    told = "; its server dates changes" if ground is EstimateBasis.TOLD else ""
+    dated = "; its server dates changes" if ground is EstimateBasis.TOLD else ""
     if ground is EstimateBasis.REGULAR:
-        return f"{counted}; at even gaps"
+        return f"{counted}; at even intervals"
     if visits:
-        return counted + told
+        return counted + dated
     level = PRIOR_LEVELS[int(beliefs.priors.levels[page])]
-    others = "nothing is known of any page" if level == "default" else f"as other pages of its {level}"
-    return f"never visited again: {others}{told}"
+    others = "nothing is known about any page" if level == "default" else f"estimated from other pages of its {level}"
+    return f"never visited again: {others}{dated}"
 
 
 def _first_visits(session: Session, plan: VisitPlan, first: int) -> list[VisitSummary]:
@@ -146,7 +146,7 @@ def _servers(plan: VisitPlan) -> list[ServerPlanSummary]:
             pages=int(pages[number]),
             visits=int(visits[number]),
             freshness=_round(fresh[number] / weights[number] if weights[number] else 0.0),
-            last_modified=plan.honesty.witness(number).why_not or "It is believed.",
+            last_modified=plan.honesty.witness(number).why_not or "It is trusted.",
         )
         for number, limit in enumerate(plan.limits)
         if pages[number]

@@ -16,70 +16,73 @@ from sqlalchemy.orm import Session
 from tarantula.models import Item, Visit
 
 BIN_COUNT = 10
-"""Of chances: up to a tenth, up to two tenths and so on."""
+"""Bins of predicted probabilities: up to 0.1, up to 0.2, and so on."""
 SIGNIFICANT_ERRORS = 3.0
-"""Errors; what is farther from what was foretold is no accident."""
+"""Standard errors beyond which a difference is taken as significant."""
 
 
 @dataclass(frozen=True, slots=True)
 class CalibrationBin:
-    """Visits that were believed to find a change with like chances."""
+    """Visits with similar predicted probabilities of a change."""
 
     at_least: float
     below: float
     visits: int
     foretold: float
-    """The mean of their chances."""
+    """Mean predicted probability."""
     found: float
-    """How many of them found one, as a share."""
+    """Share of the visits that found a change."""
     error: float
-    """By how much that share would differ from the chances by accident: one standard error."""
+    """Standard error of that share, if the predictions are right."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """What was foretold of visits, and what they found."""
+    """Predictions for the visits of an item, compared with what they found."""
 
     planned: int
     made: int
     told: int
-    """Visits that said whether the page had changed; those that ended in an error said nothing."""
+    """Visits that showed whether the page had changed; those that failed are left out."""
     foretold: float
-    """How many of these were believed to find a change."""
+    """Expected number of changes among them."""
     error: float
-    """One standard error of that number."""
+    """Standard error of that number."""
     found: int
     brier: float | None
-    """The mean square of what was missed: 0 if everything was known, 0.25 by tossing a coin."""
+    """Brier score: 0 for perfect predictions, 0.25 for tossing a coin."""
     brier_of_mean: float | None
-    """The same, had every visit been given the share that was found: what knowing no page from another is worth."""
+    """Brier score of predicting the share of changes found for every page."""
     classes: list[CalibrationBin]
 
     @property
     def sentences(self) -> list[str]:
-        """Say it in words."""
-        said = [f"{self.made:,} of {self.planned:,} planned visits were made; {self.told:,} told of a change or none."]
+        """Return the comparison as sentences."""
+        lines = [f"{self.made:,} of {self.planned:,} planned visits were made; {self.told:,} gave a result."]
         if not self.told or self.brier is None or self.brier_of_mean is None:
-            return said
-        far = abs(self.found - self.foretold) > SIGNIFICANT_ERRORS * max(self.error, 0.5)
-        held = "it was too sure of itself, or pages changed otherwise than before" if far else "as far as can be told"
-        said.append(
-            f"{self.foretold:,.1f} ± {self.error:.1f} changes were foretold, and {self.found:,} were found: "
-            f"{'the belief did not hold, ' if far else 'the belief held, '}{held}."
+            return lines
+        is_off = abs(self.found - self.foretold) > SIGNIFICANT_ERRORS * max(self.error, 0.5)
+        verdict = (
+            "The predictions do not hold: they were too certain, or pages changed differently than before."
+            if is_off
+            else "The predictions hold, within the error."
+        )
+        lines.append(
+            f"{self.foretold:,.1f} ± {self.error:.1f} changes were predicted, and {self.found:,} were found. {verdict}"
         )
         better = "better" if self.brier < self.brier_of_mean else "no better"
-        said.append(
-            f"It told pages from one another {better} than one chance for all would have: "
-            f"Brier score {self.brier:.3f} against {self.brier_of_mean:.3f}."
+        lines.append(
+            f"They distinguish pages {better} than one probability for all pages: "
+            f"Brier score {self.brier:.3f}, compared with {self.brier_of_mean:.3f}."
         )
-        return said
+        return lines
 
 
 def calibration_of(session: Session, item: Item) -> Calibration:
-    """Hold the visits of an item against what was believed of them."""
+    """Compare the visits of an item with the predictions for them."""
     visits = select(func.count(), func.count(Visit.made_at)).where(Visit.item_id == item.id)
     planned, made = session.execute(visits).one()
-    rows = _tally(session, item.id)
+    rows = _sum_bins(session, item.id)
     told = sum(row.visits for row in rows)
     found = round(sum(row.found for row in rows))
     share = found / told if told else 0.0
@@ -106,8 +109,8 @@ def calibration_of(session: Session, item: Item) -> Calibration:
     )
 
 
-class _Tally(NamedTuple):
-    """The sums of one class of chances."""
+class _BinSums(NamedTuple):
+    """Sums over one bin of predicted probabilities."""
 
     place: int
     visits: int
@@ -117,7 +120,7 @@ class _Tally(NamedTuple):
     missed: float
 
 
-def _tally(session: Session, item_id: int) -> list[_Tally]:
+def _sum_bins(session: Session, item_id: int) -> list[_BinSums]:
     changed = case((Visit.changed.is_(True), 1.0), else_=0.0)
     missed = Visit.believed - changed
     borders = ((Visit.believed < (place + 1) / BIN_COUNT, place) for place in range(BIN_COUNT - 1))
@@ -135,54 +138,54 @@ def _tally(session: Session, item_id: int) -> list[_Tally]:
         .group_by(place)
         .order_by(place)
     )
-    return [_Tally(number, visits, *map(float, sums)) for number, visits, *sums in rows]
+    return [_BinSums(number, visits, *map(float, sums)) for number, visits, *sums in rows]
 
 
 SAMPLE_ROWS = 100_000
-"""Rows that a report looks at: enough to say how fresh all pages are to half a percent, and read in a second or two."""
+"""Rows that a report samples: the standard error is half a percent, and reading them takes a second or two."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreshnessEstimate:
-    """How many pages are believed to be as they were last seen."""
+    """Estimated share of pages that have not changed since their last visit."""
 
     at: str
     pages: int
-    """Of which this was counted; they are a fair sample where the item has more."""
+    """Pages in the estimate; a random sample if the item has more."""
     is_sample: bool
     share: float
     error: float
-    """One standard error: pages change by accident, and a sample is not all of them."""
+    """Standard error: pages change at random, and a sample is not all of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class FreshnessReport:
-    """What is believed of a refresh item."""
+    """Freshness and calibration of a refresh item."""
 
     freshness: FreshnessEstimate | None
-    """None where nothing was collected, or where `tarantula[revisit]` is not installed."""
+    """``None`` if nothing was collected, or `tarantula[revisit]` is not installed."""
     calibration: Calibration
     sentences: list[str]
-    """Both in words."""
+    """Both as sentences."""
 
 
 def freshness_report(session: Session, item: Item, now: datetime | None = None) -> FreshnessReport | None:
-    """Return how fresh a refresh item is believed to be, and how that belief did; nothing of other items."""
+    """Return the freshness and calibration of a refresh item; ``None`` for other items."""
     if item.refreshes_id is None:
         return None
-    fresh, calibration = _freshness(session, item, _moment(session, item, now)), calibration_of(session, item)
-    said = []
+    fresh, calibration = _freshness(session, item, _estimate_time(session, item, now)), calibration_of(session, item)
+    lines = []
     if fresh is not None:
         of = "a sample of " if fresh.is_sample else ""
-        said.append(
-            f"At {fresh.at} {100 * fresh.share:.1f} ± {100 * fresh.error:.1f} % of its pages are believed to be as on "
-            f"their servers, by {of}{fresh.pages:,} pages."
+        lines.append(
+            f"At {fresh.at} an estimated {100 * fresh.share:.1f} ± {100 * fresh.error:.1f} % of its pages are up to "
+            f"date, from {of}{fresh.pages:,} pages."
         )
-    return FreshnessReport(fresh, calibration, said + calibration.sentences)
+    return FreshnessReport(fresh, calibration, lines + calibration.sentences)
 
 
-def _moment(session: Session, item: Item, now: datetime | None) -> datetime:
-    """Return when it is asked for: now of the last item, and of earlier ones when they ended."""
+def _estimate_time(session: Session, item: Item, now: datetime | None) -> datetime:
+    """Return the time of the estimate: now for the last item, the end for an item that was continued."""
     later = exists().where(
         Item.publication_id == item.publication_id, Item.planned_at > item.planned_at, Item.started_at.is_not(None)
     )

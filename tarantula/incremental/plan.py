@@ -22,8 +22,11 @@ from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 
+logger = logging.getLogger(__name__)
+
+PLANNING_PACKAGES = ("numpy", "scipy", "numba")
 ROWS_PER_INSERT = 10_000
-"""Visits that are written at a time."""
+"""Visits written in one statement."""
 
 _INSERT = (
     "INSERT INTO visit (item_id, document_id, due_at, rate, believed)"
@@ -35,25 +38,25 @@ _TYPES = ("integer", "bigint", "timestamptz", "float8", "float8")
 
 
 class PlannedVisit(NamedTuple):
-    """When a document is to be visited, and why."""
+    """One planned visit, with the estimate behind it."""
 
     document_id: int
-    """Of the item that is kept fresh."""
+    """Id of the document in the previous item."""
     after: float
-    """Seconds from the beginning."""
+    """Seconds from the beginning of the plan."""
     rate: float
-    """The rate of changes, in a second, that gives this chance."""
+    """Changes a second; gives the probability `believed`."""
     believed: float
-    """The chance that it changed since it was last visited."""
+    """Probability that the document has changed since its last visit."""
 
 
 VisitPlanner = Callable[[Session, Item, datetime, float], Iterable[PlannedVisit]]
-"""Chooses visits to the pages of an item from a moment on, within so many seconds."""
+"""Plans visits to the pages of an item, from a time on and for a count of seconds."""
 
 
 def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVisit], begin: datetime) -> int:
-    """Store visits to the documents of an item that have the same URLs; return how many there are."""
-    number = 0
+    """Insert planned visits for the documents of an item with the same URLs; return their count."""
+    count = 0
     for chunk in chunks(planned, ROWS_PER_INSERT):
         rows = [
             (
@@ -66,32 +69,27 @@ def write_plan(connection: Connection, item_id: int, planned: Iterable[PlannedVi
             for visit in chunk
         ]
         execute_rows(connection, _INSERT, rows, _TYPES)
-        number += len(rows)
-    return number
-
-
-PLANNING_PACKAGES = ("numpy", "scipy", "numba")
-
-logger = logging.getLogger(__name__)
+        count += len(rows)
+    return count
 
 
 def check_can_plan() -> None:
-    """Say what is missing, if visits cannot be planned here."""
+    """Raise an error if a package that planning needs is not installed."""
     missing = [package for package in PLANNING_PACKAGES if find_spec(package) is None]
     if missing:
-        raise TarantulaError(f"Visits are planned with {missing[0]}. Install it with: pip install 'tarantula[revisit]'")
+        raise TarantulaError(f"Planning visits needs {missing[0]}. Install it with: pip install 'tarantula[revisit]'")
 
 
 def planned_visits(session: Session, item: Item, now: datetime, horizon: float) -> Iterable[PlannedVisit]:
-    """Choose visits to the pages of an item, within what its publication and its servers allow."""
+    """Plan visits to the pages of an item, within the limits of its publication and its servers."""
     check_can_plan()
     from tarantula.freshness.plan import plan_visits
 
-    most = config_of(item.publication).refresh_visits
+    max_visits = config_of(item.publication).refresh_visits
     try:
-        plan = plan_visits(session, item.publication, horizon=horizon, begins_at=now, visits=most, item=item)
+        plan = plan_visits(session, item.publication, horizon=horizon, begins_at=now, visits=max_visits, item=item)
     except TarantulaError as error:
-        # What waits is collected all the same.
+        # Waiting documents are collected all the same.
         logger.warning("No page of %s is visited again: %s", item.urn, error)
         return ()
     columns = (plan.documents.tolist(), plan.due.tolist(), plan.rates.tolist(), plan.believed.tolist())
@@ -99,17 +97,18 @@ def planned_visits(session: Session, item: Item, now: datetime, horizon: float) 
 
 
 class RefreshPlan(NamedTuple):
-    """What is to be done with an item to keep it fresh."""
+    """The visits that keep an item fresh."""
 
     item_id: int
+    """The previous item."""
     begins_at: datetime
     ends_at: datetime
-    """When the publication is due again, or its longest duration is over."""
+    """When the publication is due again, or its maximum duration is over."""
     visits: list[PlannedVisit]
 
 
 def is_to_refresh(session: Session, item: Item) -> bool:
-    """Whether an item is still to be given what the last one has."""
+    """Whether the rows of the previous item are still to be copied into an item."""
     if item.refreshes_id is None or item.started_at is not None:
         return False
     return not session.scalar(select(exists().where(Visit.item_id == item.id)))
@@ -118,46 +117,49 @@ def is_to_refresh(session: Session, item: Item) -> bool:
 def plan_item_refresh(
     session: Session, installation: Config, name: str, urn: str | None, now: datetime
 ) -> RefreshPlan | None:
-    """Plan what an item begins with, or a new one of the publication, if it is to keep another one fresh."""
+    """Plan the visits of an item, or of a new item of the publication if *urn* is not given.
+
+    Return ``None`` if the item continues no other.
+    """
     publication = registry.get_publication(session, name)
     if urn is None:
-        earlier = item_to_refresh(session, publication, registry.config_of(publication))
+        previous = item_to_refresh(session, publication, registry.config_of(publication))
     else:
         item = find_item(session, urn)
-        earlier = session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
-    return plan_refresh(session, installation, earlier, now, planned_visits) if earlier is not None else None
+        previous = session.get(Item, item.refreshes_id) if is_to_refresh(session, item) else None
+    return plan_refresh(session, installation, previous, now, planned_visits) if previous is not None else None
 
 
 def plan_refresh(
-    session: Session, installation: Config, earlier: Item, now: datetime, planner: VisitPlanner
+    session: Session, installation: Config, previous: Item, now: datetime, planner: VisitPlanner
 ) -> RefreshPlan:
-    """Plan how an item is kept fresh from now on; it takes long for a large one, and writes nothing."""
-    ends_at = horizon_end(installation, earlier.publication, now)
-    visits = planner(session, earlier, now, (ends_at - now).total_seconds())
-    return RefreshPlan(earlier.id, now, ends_at, list(visits))
+    """Plan the visits that continue *previous* from now on. Takes long for a large item, and writes nothing."""
+    ends_at = horizon_end(installation, previous.publication, now)
+    visits = planner(session, previous, now, (ends_at - now).total_seconds())
+    return RefreshPlan(previous.id, now, ends_at, list(visits))
 
 
-def begin_refresh(session: Session, installation: Config, item: Item, foreseen: RefreshPlan | None) -> None:
-    """Let an item begin with what was foreseen; if the item that it was to keep fresh is gone, it collects anew."""
-    earlier = session.get(Item, item.refreshes_id)
-    # A removal takes the files first.
-    if earlier is None or not (installation.items / earlier.urn).is_dir():
+def begin_refresh(session: Session, installation: Config, item: Item, plan: RefreshPlan | None) -> None:
+    """Begin an incremental item with its plan; collect everything if the previous item was removed."""
+    previous = session.get(Item, item.refreshes_id)
+    # A removal deletes the files first.
+    if previous is None or not (installation.items / previous.urn).is_dir():
         item.refreshes_id = None
         return
-    if foreseen is None or foreseen.item_id != earlier.id:
-        foreseen = plan_refresh(session, installation, earlier, datetime.now(UTC), planned_visits)
-    apply_refresh(session, item, foreseen)
+    if plan is None or plan.item_id != previous.id:
+        plan = plan_refresh(session, installation, previous, datetime.now(UTC), planned_visits)
+    apply_refresh(session, item, plan)
 
 
-def apply_refresh(session: Session, item: Item, foreseen: RefreshPlan) -> None:
-    """Give an item what the last one has, and the visits that were planned."""
-    item.deadline = foreseen.ends_at
-    carry_over(session.connection(), foreseen.item_id, item.id)
+def apply_refresh(session: Session, item: Item, plan: RefreshPlan) -> None:
+    """Copy the rows of the previous item, and store the planned visits."""
+    item.deadline = plan.ends_at
+    carry_over(session.connection(), plan.item_id, item.id)
     append_to_journal(session.connection(), JournalKind.COLLECTED, item.id)
-    number = write_plan(session.connection(), item.id, foreseen.visits, foreseen.begins_at)
-    logger.info("%s begins with what the last item has; %d visits until %s.", item.urn, number, item.deadline)
+    count = write_plan(session.connection(), item.id, plan.visits, plan.begins_at)
+    logger.info("%s continues the previous item, with %d visits until %s.", item.urn, count, item.deadline)
 
 
 def horizon_end(installation: Config, publication: Publication, now: datetime) -> datetime:
-    """Return until when an item of a publication would be kept fresh."""
+    """Return the end of the plan for an item that begins now."""
     return now + timedelta(seconds=horizon_of(installation, publication, now))

@@ -39,42 +39,45 @@ from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
-"""Stands where other publications have a base document. No server can have that name (RFC 6761), so none is favoured,
-and nobody who suggests a URL decides whether private addresses may be visited."""
+"""Base URL of the publication for suggestions. No server can have this name (RFC 6761), so that no server is favoured,
+and a suggested URL does not decide whether private addresses may be visited."""
 MAX_DOCUMENT_BYTES = 10_000_000
-"""Bytes of a document that is suggested, unless a curator says otherwise."""
+"""Default limit for a suggested document."""
 MAX_ITEM_DURATION = timedelta(hours=1)
-"""For one item of suggestions."""
+"""Default limit for an item of suggestions."""
 RECENT_PERIOD = timedelta(days=1)
-"""For so long, what was collected is not collected again because somebody suggests it."""
+"""Time for which a collected URL is not collected again when it is suggested."""
 MAX_WAITING = 1_000
-"""Suggestions that wait at a time."""
+"""Maximum number of waiting suggestions."""
 NO_DOCUMENT = 0
-"""What stands for the document that named it."""
-_TO_DO = (DocumentState.WAITING, DocumentState.COLLECTING)
+"""Value of `via_id`: no document has linked to a suggested URL."""
+_UNFINISHED_STATES = (DocumentState.WAITING, DocumentState.COLLECTING)
 
 
 class AcceptedSuggestion(NamedTuple):
-    """A URL that will be collected."""
+    """A suggested URL that will be collected."""
 
     url: str
     publication: str
     urn: str
     document: int
-    is_left_alone: bool
-    """Whether a process must be started for its item."""
+    needs_process: bool
+    """Whether the caller must start a process for the item."""
 
 
 class AlreadyCollected(ConflictError):
-    """A URL that waits, or that was collected lately."""
+    """A URL that is waiting or was collected recently."""
 
     def __init__(self, urn: str, document: int) -> None:
-        super().__init__(f"It is there already, in item {urn}.")
+        super().__init__(f"It is already in item {urn}.")
         self.urn, self.document = urn, document
 
 
 def check_suggestion(installation: Config, database: Database, text: str) -> str:
-    """Return the URL that somebody suggests, or say why it is not collected; the publication is made on first use."""
+    """Return the canonical form of a suggested URL, or raise an error that says why it is not collected.
+
+    The publication for suggestions is created on first use.
+    """
     name = installation.suggestions
     with database.session() as session:
         publication = publication_for_suggestions(session, name)
@@ -82,7 +85,7 @@ def check_suggestion(installation: Config, database: Database, text: str) -> str
         scope = scope_of(session, config, publication.id)
     verdict = scope.explain(with_scheme(text), depth=0)
     if not verdict.accepted:
-        raise TarantulaError(f"{name} does not take it: {verdict.reason}")
+        raise TarantulaError(f"{name} does not accept it: {verdict.reason}")
     url = canonical(with_scheme(text))
     assert url is not None, "no rule accepts what cannot be read"
     address = private_address(server_of(url))
@@ -92,45 +95,45 @@ def check_suggestion(installation: Config, database: Database, text: str) -> str
 
 
 def accept_suggestion(session: Session, name: str, url: str, now: datetime) -> AcceptedSuggestion:
-    """Add a URL that was checked to the item that is collected, or to a new one."""
+    """Add a checked URL to an open item of the publication, or to a new one."""
     publication = registry.get_publication(session, name)
-    # Two who suggest at the same time come one after the other.
+    # Serializes suggestions that come at the same time.
     session.refresh(publication, with_for_update=True)
-    if (there := _lately(session, key_of(url), now)) is not None:
+    if (there := _recent_document(session, key_of(url), now)) is not None:
         raise AlreadyCollected(*there)
     item = _open_item(session, publication, key_of(url), now)
     if item is None:
         item = create_item(session, publication, now, at_base=False)
-    is_left_alone = not has_or_awaits_collector(session, item, now)
-    if is_left_alone:
-        # No daemon must start a second process for it.
+    needs_process = not has_or_awaits_collector(session, item, now)
+    if needs_process:
+        # So that no daemon starts a second process for it.
         item.launched_at, item.launched_on, item.retry_at = now, machine_id(), None
-    return AcceptedSuggestion(url, name, item.urn, _add(session, item, url), is_left_alone)
+    return AcceptedSuggestion(url, name, item.urn, _add_document(session, item, url), needs_process)
 
 
 def publication_for_suggestions(session: Session, name: str) -> Publication:
-    """Return the publication under which suggestions are collected; make it if there is none."""
+    """Return the publication for suggestions; create it if there is none."""
     if (known := _publication(session, name)) is not None:
         return known
     try:
         return registry.add_publication(session, suggestions_config(name))
     except ConflictError:
-        # Somebody else was quicker.
+        # Another process was faster.
         return registry.get_publication(session, name)
 
 
 def suggestions_config(name: str) -> PublicationConfig:
-    """Return the publication for suggestions as it is before a curator changes it: one page of any public server."""
+    """Return the default configuration of the publication for suggestions: single pages of any public server."""
     return read_config(
         {
             "name": name,
             "base_url": PLACEHOLDER_BASE_URL,
-            "description": "URLs that people suggest.",
+            "description": "Suggested URLs.",
             "depth": 0,
             "accept": ["*"],
             "max_size": MAX_DOCUMENT_BYTES,
             "max_duration": int(MAX_ITEM_DURATION.total_seconds()),
-            # Its items have nothing in common: none can be held against the one before.
+            # Its items have nothing in common, so that rules which compare them make no sense.
             "attention": [],
             "incomplete": [],
         }
@@ -141,8 +144,8 @@ def _publication(session: Session, name: str) -> Publication | None:
     return session.scalar(select(Publication).where(Publication.name == name))
 
 
-def _lately(session: Session, key: bytes, now: datetime) -> tuple[str, int] | None:
-    """Return the item and the number of a document that waits, or was collected not long ago, in any publication."""
+def _recent_document(session: Session, key: bytes, now: datetime) -> tuple[str, int] | None:
+    """Return the urn and the document id of a URL that is waiting or was collected recently, in any publication."""
     recent = or_(Item.state.in_(ACTIVE_ITEM_STATES), Item.finished_at > now - RECENT_PERIOD)
     collected = Document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1) & (
         Document.collected_at > now - RECENT_PERIOD
@@ -150,19 +153,19 @@ def _lately(session: Session, key: bytes, now: datetime) -> tuple[str, int] | No
     found = session.execute(
         select(Item.urn, Document.id)
         .join(Document, and_(Document.item_id == Item.id, Document.key == key))
-        .where(recent, or_(_is_to_come(), collected))
+        .where(recent, or_(_is_unfinished(), collected))
         .limit(1)
     ).first()
     return (found.urn, found.id) if found is not None else None
 
 
-def _is_to_come() -> ColumnElement[bool]:
-    """Whether a document is still to be collected: what waits in an item that has ended is not."""
-    return Document.state.in_(_TO_DO) & Item.state.in_(ACTIVE_ITEM_STATES)
+def _is_unfinished() -> ColumnElement[bool]:
+    """Whether a document is waiting or being collected in an active item."""
+    return Document.state.in_(_UNFINISHED_STATES) & Item.state.in_(ACTIVE_ITEM_STATES)
 
 
 def _open_item(session: Session, publication: Publication, key: bytes, now: datetime) -> Item | None:
-    """Return an item of the publication that still takes documents, and begun by the rules of today."""
+    """Return an item of the publication that still accepts documents and has the present configuration."""
     items = session.scalars(
         select(Item)
         .where(
@@ -176,25 +179,25 @@ def _open_item(session: Session, publication: Publication, key: bytes, now: date
         .with_for_update(of=Item)
     )
     rules = registry.config_of(publication).model_dump(mode="json")
-    return next((item for item in items if item.configuration == rules and _still_takes(session, item)), None)
+    return next((item for item in items if item.configuration == rules and _accepts_documents(session, item)), None)
 
 
-def _still_takes(session: Session, item: Item) -> bool:
-    """Whether whoever collects an item surely sees what is added to it now.
+def _accepts_documents(session: Session, item: Item) -> bool:
+    """Whether the collectors of an item are certain to see a document that is added now.
 
-    A collector leaves when it finds that nothing is left to do. While a document that is left to do is held, none can
-    come to that; and once one has, nothing is left, and nothing is added any more.
+    A collector ends when it finds no unfinished document. While this transaction holds the lock of an unfinished
+    document, no collector can come to that conclusion.
     """
     if item.state == ItemState.WAITING:
         return True
     left = select(Document.id).where(Document.item_id == item.id).limit(1).with_for_update()
-    return any(session.scalar(left.where(Document.state == state)) is not None for state in _TO_DO)
+    return any(session.scalar(left.where(Document.state == state)) is not None for state in _UNFINISHED_STATES)
 
 
-def _add(session: Session, item: Item, url: str) -> int:
+def _add_document(session: Session, item: Item, url: str) -> int:
     waiting = select(Document.id).where(Document.item_id == item.id, Document.state == DocumentState.WAITING)
     if (session.scalar(select(func.count()).select_from(waiting.limit(MAX_WAITING).subquery())) or 0) >= MAX_WAITING:
-        raise ConflictError(f"{MAX_WAITING} suggestions wait already. Try again when some have been collected.")
+        raise ConflictError(f"{MAX_WAITING} suggestions are waiting. Try again when some have been collected.")
     found = DiscoveredUrl(
         key=key_of(url),
         url=url,
@@ -214,7 +217,7 @@ def _add(session: Session, item: Item, url: str) -> int:
 
 
 class SuggestionStatus(BaseModel):
-    """A URL that was suggested, as far as it is."""
+    """Status of a suggested URL."""
 
     url: str
     urn: str
@@ -223,12 +226,12 @@ class SuggestionStatus(BaseModel):
     meaning: str
     reason: str
     is_final: bool
-    """Whether it is done with."""
+    """Whether its state is final."""
     is_collected: bool
 
 
 def suggestion_status(session: Session, urn: str, document: int) -> SuggestionStatus:
-    """Return how far a document is that somebody suggested."""
+    """Return the status of the document of a suggested URL."""
     found = find_document(session, find_item(session, urn), document)
     return SuggestionStatus(
         url=found.url,

@@ -23,13 +23,14 @@ from tarantula.models import Document, Item, UtcDateTime
 from tarantula.store.document_query import document_id_range
 
 PAUSE_FACTOR = 100
-"""What took a second is done again after as many seconds."""
+"""Seconds of pause for each second that the work took."""
 
 
 class DutyCycle:
-    """Knows when something is to be done again; *at_least* so many seconds later.
+    """Limits how often some work is done, so that it takes a small share of the time.
 
-    *at_most* is for what is quick by itself, and takes long only when others are busy.
+    The pause in seconds is at least *at_least*. A limit *at_most* is for work that is slow only when the database is
+    busy.
     """
 
     def __init__(self, at_least: float = 0.0, at_most: float = inf) -> None:
@@ -37,13 +38,13 @@ class DutyCycle:
         self._at_most = at_most
         self._next = 0.0
 
-    def is_now(self) -> bool:
-        """Whether its time has come."""
+    def is_due(self) -> bool:
+        """Whether the pause is over."""
         return monotonic() >= self._next
 
     @contextmanager
-    def doing(self) -> Iterator[None]:
-        """Do it, and see how long it takes."""
+    def measured(self) -> Iterator[None]:
+        """Measure the time of the work within the context, and set the next time."""
         began = monotonic()
         yield
         took = monotonic() - began
@@ -51,19 +52,19 @@ class DutyCycle:
 
 
 MAX_COMMIT_DELAY_SECONDS = 3
-"""By how many seconds a commit may be late for a document to be counted at once."""
-WHOLE, PART = 4.0, 0.9
-"""Seconds between two counts of everything, and of what waits and is under way, at least."""
+"""Delay of a commit up to which a document is counted at the next poll."""
+FULL_COUNT_SECONDS, UNFINISHED_COUNT_SECONDS = 4.0, 0.9
+"""Least interval between two full counts, and between two counts of unfinished documents."""
 HISTORY_SECONDS = 120
-"""Seconds of which the speed is known."""
+"""Length of the speed history."""
 UNFINISHED_STATES = (DocumentState.WAITING, DocumentState.COLLECTING)
 
-_SIZE: ColumnElement[int] = func.coalesce(func.sum(Document.size), 0)
-_DONE = (Document.item_id == bindparam("item"), Document.state.not_in(UNFINISHED_STATES))
+_TOTAL_SIZE: ColumnElement[int] = func.coalesce(func.sum(Document.size), 0)
+_IS_FINISHED = (Document.item_id == bindparam("item"), Document.state.not_in(UNFINISHED_STATES))
 
 
 class CountedGroup(NamedTuple):
-    """Documents of one server that came to the same state in the same second."""
+    """Documents of one server that got the same state in the same second."""
 
     second: int
     state: int
@@ -73,7 +74,7 @@ class CountedGroup(NamedTuple):
 
 
 class DocumentCounts:
-    """Of documents that were done with."""
+    """Counts of finished documents."""
 
     def __init__(self) -> None:
         self.states: Counter[int] = Counter()
@@ -81,70 +82,70 @@ class DocumentCounts:
         self.bytes = 0
 
     def add(self, group: CountedGroup, sign: int = 1) -> None:
-        """Count some documents, or take them back."""
+        """Add a group of documents, or subtract it if *sign* is -1."""
         self.states[group.state] += sign * group.documents
         self.servers[group.server_id] += sign * group.documents
         self.bytes += sign * group.bytes
 
 
 class ItemCounts:
-    """The counts of one item."""
+    """Counts of the documents of one item."""
 
     def __init__(self, item_id: int) -> None:
         self._item_id = item_id
-        self._counting, self._counting_undone = DutyCycle(WHOLE), DutyCycle(PART)
+        self._full_count, self._unfinished_count = DutyCycle(FULL_COUNT_SECONDS), DutyCycle(UNFINISHED_COUNT_SECONDS)
         self._known = DocumentCounts()
         self._known_until = 0
-        self._lately: list[CountedGroup] = []
+        self._recent_groups: list[CountedGroup] = []
         self._recent: dict[str, Any] = {}
         self.seconds: Counter[int] = Counter()
-        """How many documents were done with in each second since 1970."""
+        """Finished documents by second since 1970."""
         self.states: Counter[int] = Counter()
         self.servers: Counter[int] = Counter()
-        """How many documents of each server were done with."""
+        """Finished documents by server id."""
         self.bytes = 0
         self.done = 0
 
-    def look(self, session: Session, item: Item, now: datetime) -> None:
-        """Bring the counts up to date."""
+    def update(self, session: Session, item: Item, now: datetime) -> None:
+        """Update the counts."""
         is_first = not self._known_until
         self._known_until = self._known_until or int(now.timestamp()) - HISTORY_SECONDS
-        self._lately = self._done_since(session, self._known_until)
-        self._keep_seconds(int(now.timestamp()))
-        if is_first or self._counting.is_now():
-            with self._counting.doing():
+        self._recent_groups = self._done_since(session, self._known_until)
+        self._update_seconds(int(now.timestamp()))
+        if is_first or self._full_count.is_due():
+            with self._full_count.measured():
                 self._count(session, item)
-        elif self._counting_undone.is_now():
-            with self._counting_undone.doing():
-                self._count_undone(session)
+        elif self._unfinished_count.is_due():
+            with self._unfinished_count.measured():
+                self._count_unfinished(session)
         self._sum_up()
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Number of waiting documents."""
         return self.states[DocumentState.WAITING]
 
     def _sum_up(self) -> None:
-        """Put together what is known and what came lately, then take as known what is not so late any more."""
+        """Add the recent groups to the known counts, then move groups that are final to the known counts."""
         self.states = self._known.states.copy()
         self.servers = self._known.servers.copy()
         self.bytes = self._known.bytes
-        for group in self._lately:
+        for group in self._recent_groups:
             self.states[group.state] += group.documents
             self.servers[group.server_id] += group.documents
             self.bytes += group.bytes
         self.done = self.servers.total()
-        until = max((group.second for group in self._lately), default=0) - MAX_COMMIT_DELAY_SECONDS
+        until = max((group.second for group in self._recent_groups), default=0) - MAX_COMMIT_DELAY_SECONDS
         if until > self._known_until:
-            for group in self._lately:
+            for group in self._recent_groups:
                 if group.second < until:
                     self._known.add(group)
             self._known_until = until
 
-    def _keep_seconds(self, now: int) -> None:
+    def _update_seconds(self, now: int) -> None:
         for second in [one for one in self.seconds if one >= self._known_until or one < now - HISTORY_SECONDS]:
             del self.seconds[second]
-        for group in self._lately:
+        for group in self._recent_groups:
             self.seconds[group.second] += group.documents
 
     def _done_since(self, session: Session, second: int) -> list[CountedGroup]:
@@ -156,28 +157,28 @@ class ItemCounts:
         return [CountedGroup(*map(int, row)) for row in rows]
 
     def _count(self, session: Session, item: Item) -> None:
-        """Count everything: what is known is the whole without what came lately."""
+        """Count everything; the known counts are the total without the recent groups."""
         first, last = document_id_range(session, item)
         states = session.execute(
             select(Document.state, func.count())
-            # The ids lead to the rows, in the order in which they lie.
+            # With `+ 0` the range of ids is used instead of an index: rows are read in storage order.
             .where(Document.item_id + 0 == self._item_id, Document.id.between(first, last))
             .group_by(Document.state)
         )
         servers = session.execute(
-            select(Document.server_id, func.count(), _SIZE)
-            .where(*_DONE, Document.collected_at.is_not(None))
+            select(Document.server_id, func.count(), _TOTAL_SIZE)
+            .where(*_IS_FINISHED, Document.collected_at.is_not(None))
             .group_by(Document.server_id),
             {"item": self._item_id},
         ).all()
         self._known.states = Counter(dict(states.all()))
         self._known.servers = Counter({server: number for server, number, _ in servers})
         self._known.bytes = sum(int(size) for _, _, size in servers)
-        for group in self._lately:
+        for group in self._recent_groups:
             self._known.add(group, -1)
 
-    def _count_undone(self, session: Session) -> None:
-        """Count what waits and what is under way, which have indexes of their own."""
+    def _count_unfinished(self, session: Session) -> None:
+        """Count waiting documents and those in progress, from their partial indexes."""
         for state in UNFINISHED_STATES:
             number = select(func.count()).where(Document.item_id == self._item_id, Document.state == state)
             self._known.states[state] = session.scalar(number) or 0
@@ -190,7 +191,7 @@ def _done_since(database: str) -> Any:
     )
     second = cast(epoch, Integer).label("second")
     return (
-        select(second, Document.state, Document.server_id, func.count(), _SIZE)
-        .where(*_DONE, at >= bindparam("since", type_=UtcDateTime()))
+        select(second, Document.state, Document.server_id, func.count(), _TOTAL_SIZE)
+        .where(*_IS_FINISHED, at >= bindparam("since", type_=UtcDateTime()))
         .group_by(second, Document.state, Document.server_id)
     )

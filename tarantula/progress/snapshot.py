@@ -1,6 +1,4 @@
-"""Snapshots of a running item: counts, speed, busiest servers, latest documents and log lines. Texts are made where it
-is shown.
-"""
+"""Snapshots of a running item: counts, speed, busiest servers, latest documents and log lines."""
 
 from __future__ import annotations
 
@@ -26,14 +24,14 @@ from tarantula.store.liveness import database_time, live_collectors
 
 
 class StateCount(BaseModel):
-    """How many documents are in a state."""
+    """Number of documents in a state."""
 
     state: int
     documents: int
 
 
 class ServerProgress(BaseModel):
-    """A server that is busy, or left alone for a while."""
+    """A busy server, or one that may not be visited yet."""
 
     server: str
     done: int
@@ -41,13 +39,13 @@ class ServerProgress(BaseModel):
     pause: float
     """Seconds between two visits."""
     backoff: float
-    """How many of them because it was in trouble."""
+    """Part of the pause that is backoff, in seconds."""
     wait: float
-    """Seconds for which it must still be left alone; what is short is not told."""
+    """Seconds until the next visit is allowed; 0 if that is less than `MIN_SHOWN_WAIT_SECONDS`."""
 
 
 class RecentDocument(BaseModel):
-    """A document that was done with lately."""
+    """A recently finished document."""
 
     id: int
     url: str
@@ -57,15 +55,15 @@ class RecentDocument(BaseModel):
 
 
 class SpeedHistory(BaseModel):
-    """How many documents were done with in each of the last seconds."""
+    """Finished documents in each of the last seconds."""
 
     last: int
-    """Which second the last number is of, since 1970."""
+    """Second of the last number, since 1970."""
     documents: list[int]
 
 
 class ItemSnapshot(BaseModel):
-    """An item at one moment."""
+    """Progress of an item at one time."""
 
     urn: str
     state: str
@@ -78,23 +76,23 @@ class ItemSnapshot(BaseModel):
     started_at: datetime | None
     deadline: datetime | None
     documents: int
-    """All that are known of."""
+    """Number of known documents."""
     done: int
-    """Those whose turn came."""
+    """Number of finished documents."""
     waiting: int
     under_way: int
     refused: int
-    """Those that a rule refused before their turn came."""
+    """Number of URLs refused by a rule before they were requested."""
     bytes: int
     per_second: float
-    """Documents, over the last ten seconds."""
+    """Documents a second, over the last ten seconds."""
     seconds_left: int | None
-    """Until nothing waits, if it goes on as in the last minute and nothing more is found; nothing if nobody knows."""
+    """Estimated time until no document waits, at the speed of the last minute; ``None`` if unknown."""
     collectors: int
     states: list[StateCount]
     servers: list[ServerProgress]
     last: list[RecentDocument]
-    """The latest first."""
+    """Latest first."""
     speed: SpeedHistory
     log: list[str]
 
@@ -102,28 +100,28 @@ class ItemSnapshot(BaseModel):
 BUSIEST_SERVERS = 8
 MAX_TROUBLED_SERVERS = 8
 MIN_SHOWN_WAIT_SECONDS = 1.0
-"""Seconds; a shorter wait is the usual pause."""
+"""A shorter wait is the usual pause and not shown."""
 
 
 class ServerList:
-    """Knows which servers to show."""
+    """The servers of an item that are worth showing."""
 
     def __init__(self, item: Item) -> None:
         self._item_id = item.id
         self._publication_id = item.publication_id
         self._delay = PublicationConfig.model_validate(item.configuration).delay
         self._waiting: dict[int, int] = {}
-        self._alone: list[int] = []
-        self._counting = DutyCycle(at_least=4.0)
+        self._waiting_servers: list[int] = []
+        self._count_cycle = DutyCycle(at_least=4.0)
 
-    def look(self, session: Session, tally: ItemCounts) -> list[ServerProgress]:
-        """Return the busiest servers, then those that are left alone for a while."""
-        busiest = [server for server, _ in tally.servers.most_common(BUSIEST_SERVERS)]
-        if self._counting.is_now():
-            with self._counting.doing():
-                self._alone = self._left_alone(session)
-                self._waiting = self._count_waiting(session, {*busiest, *self._alone})
-        shown = list(dict.fromkeys([*busiest, *self._alone, *self._in_trouble(session)]))
+    def update(self, session: Session, counts: ItemCounts) -> list[ServerProgress]:
+        """Return the busiest servers, then those that may not be visited yet or are in backoff."""
+        busiest = [server for server, _ in counts.servers.most_common(BUSIEST_SERVERS)]
+        if self._count_cycle.is_due():
+            with self._count_cycle.measured():
+                self._waiting_servers = self._find_waiting_servers(session)
+                self._waiting = self._count_waiting(session, {*busiest, *self._waiting_servers})
+        shown = list(dict.fromkeys([*busiest, *self._waiting_servers, *self._find_backoff_servers(session)]))
         found = {row.id: row for row in session.scalars(select(Server).where(Server.id.in_(shown)))}
         delays = servers.effective_server_settings(session.connection(), self._publication_id)
         now = database_time(session.connection())
@@ -134,7 +132,7 @@ class ServerList:
             rows.append(
                 ServerProgress(
                     server=row.name,
-                    done=tally.servers[row.id],
+                    done=counts.servers[row.id],
                     waiting=self._waiting.get(row.id, 0),
                     pause=row.pause if row.pause is not None else self._delay if own is None else own,
                     backoff=row.backoff or 0.0,
@@ -143,8 +141,8 @@ class ServerList:
             )
         return rows
 
-    def _in_trouble(self, session: Session) -> Iterable[int]:
-        """Return servers on lease to the item's collectors that have too much to do, or are not reached."""
+    def _find_backoff_servers(self, session: Session) -> Iterable[int]:
+        """Return servers in backoff, among those leased to the collectors of the item."""
         mine = select(Collector.id).where(Collector.item_id == self._item_id)
         return session.scalars(
             select(Server.id)
@@ -153,8 +151,8 @@ class ServerList:
             .limit(MAX_TROUBLED_SERVERS)
         )
 
-    def _left_alone(self, session: Session) -> list[int]:
-        """Return servers at which documents wait, and which nobody may visit for a while."""
+    def _find_waiting_servers(self, session: Session) -> list[int]:
+        """Return servers with waiting documents that may not be visited yet."""
         waiting = exists().where(
             Document.item_id == self._item_id,
             Document.server_id == Server.id,
@@ -184,15 +182,15 @@ class ServerList:
 
 
 RECENT_DOCUMENTS = 15
-"""Documents that are shown."""
+"""Number of documents in a snapshot."""
 LOG_LINES = 20
-"""Of the log."""
-RECENT, LONGER = 10, 60
-"""Seconds over which the speed is measured, for itself and for how long the rest takes."""
+"""Log lines in a snapshot."""
+SPEED_SECONDS, ESTIMATE_SECONDS = 10, 60
+"""Periods over which the speed is measured, for display and for the estimated time left."""
 
 
 class ItemWatch:
-    """Sees one item; to be used by one thread at a time."""
+    """Makes snapshots of one item. Not thread-safe."""
 
     def __init__(self, installation: Config, database: Database, urn: str) -> None:
         self._database = database
@@ -201,29 +199,29 @@ class ItemWatch:
         with database.reading() as session:
             item = find_item(session, urn)
             self._item_id = item.id
-            self._tally = ItemCounts(item.id)
-            self._busiest = ServerList(item)
-        self._looking_around = DutyCycle(at_least=1.0, at_most=5.0)
+            self._counts = ItemCounts(item.id)
+            self._server_list = ServerList(item)
+        self._server_cycle = DutyCycle(at_least=1.0, at_most=5.0)
         self._servers: list[ServerProgress] = []
         self._collectors = 0
 
-    def look(self) -> ItemSnapshot:
-        """Return what is seen now."""
+    def snapshot(self) -> ItemSnapshot:
+        """Return the present snapshot."""
         with self._database.reading() as session:
             now = datetime.now(UTC)
             item = session.get(Item, self._item_id) or find_item(session, self._urn)
-            self._tally.look(session, item, now)
-            if self._looking_around.is_now():
-                with self._looking_around.doing():
-                    self._servers = self._busiest.look(session, self._tally)
+            self._counts.update(session, item, now)
+            if self._server_cycle.is_due():
+                with self._server_cycle.measured():
+                    self._servers = self._server_list.update(session, self._counts)
                     self._collectors = sum(
                         worker.item_id == item.id for worker in live_collectors(session.connection())
                     )
-            return self._sight(session, item, now)
+            return self._snapshot(session, item, now)
 
-    def _sight(self, session: Session, item: Item, now: datetime) -> ItemSnapshot:
-        tally = self._tally
-        states = +tally.states
+    def _snapshot(self, session: Session, item: Item, now: datetime) -> ItemSnapshot:
+        counts = self._counts
+        states = +counts.states
         is_alive = ItemState(item.state) in ACTIVE_ITEM_STATES
         under_way = states[DocumentState.COLLECTING]
         return ItemSnapshot(
@@ -235,37 +233,37 @@ class ItemWatch:
             started_at=item.started_at,
             deadline=item.deadline,
             documents=states.total(),
-            done=tally.done,
-            waiting=tally.waiting,
+            done=counts.done,
+            waiting=counts.waiting,
             under_way=under_way,
-            refused=max(states.total() - tally.done - tally.waiting - under_way, 0),
-            bytes=tally.bytes,
-            per_second=round(self._per_second(now, RECENT), 1),
+            refused=max(states.total() - counts.done - counts.waiting - under_way, 0),
+            bytes=counts.bytes,
+            per_second=round(self._per_second(now, SPEED_SECONDS), 1),
             seconds_left=self._seconds_left(now) if is_alive else None,
             collectors=self._collectors,
             states=[StateCount(state=state, documents=number) for state, number in states.most_common()],
             servers=self._servers,
-            last=_last(session, item.id),
+            last=_latest_documents(session, item.id),
             speed=self._speed(now),
             log=read_log_tail(self._directory, LOG_LINES),
         )
 
     def _per_second(self, now: datetime, seconds: int) -> float:
         end = int(now.timestamp())
-        return sum(self._tally.seconds[second] for second in range(end - seconds, end)) / seconds
+        return sum(self._counts.seconds[second] for second in range(end - seconds, end)) / seconds
 
     def _seconds_left(self, now: datetime) -> int | None:
-        speed = self._per_second(now, LONGER)
-        return round(self._tally.waiting / speed) if speed else None
+        speed = self._per_second(now, ESTIMATE_SECONDS)
+        return round(self._counts.waiting / speed) if speed else None
 
     def _speed(self, now: datetime) -> SpeedHistory:
-        # The present second is not over.
+        # The present second is not complete.
         last = int(now.timestamp()) - 1
         begin = last - HISTORY_SECONDS + 1
-        return SpeedHistory(last=last, documents=[self._tally.seconds[second] for second in range(begin, last + 1)])
+        return SpeedHistory(last=last, documents=[self._counts.seconds[second] for second in range(begin, last + 1)])
 
 
-_LATEST = (
+_LATEST_DOCUMENTS = (
     select(Document.id, Document.url, Document.state, Document.type, Document.size)
     .where(
         Document.item_id == bindparam("item"),
@@ -277,8 +275,10 @@ _LATEST = (
 )
 
 
-def _last(session: Session, item_id: int) -> list[RecentDocument]:
-    return [RecentDocument.model_construct(**row._mapping) for row in session.execute(_LATEST, {"item": item_id})]
+def _latest_documents(session: Session, item_id: int) -> list[RecentDocument]:
+    return [
+        RecentDocument.model_construct(**row._mapping) for row in session.execute(_LATEST_DOCUMENTS, {"item": item_id})
+    ]
 
 
 LOG_TAIL_BYTES = 1 << 16

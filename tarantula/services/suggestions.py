@@ -29,7 +29,7 @@ def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
     with context.changing("suggest", accepted_url[:MAX_SUBJECT_LENGTH], needed, begun=begun) as session:
         taken = accept_suggestion(session, name, accepted_url, datetime.now(UTC))
         begun["urn"] = taken.urn
-    if taken.is_left_alone:
+    if taken.needs_process:
         processes.start(context, name, taken.urn, ItemState.WAITING)
     return get_suggestion(context, taken.urn, taken.document)
 

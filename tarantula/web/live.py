@@ -87,7 +87,7 @@ class ItemChannel:
         while self.readers and not self.is_over:
             began = monotonic()
             try:
-                sight = await asyncio.to_thread(self._watch.look)
+                sight = await asyncio.to_thread(self._watch.snapshot)
             except TarantulaError:
                 # It was removed, or the database is away: whoever still looks asks again.
                 self.is_over = True

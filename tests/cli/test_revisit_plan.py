@@ -84,10 +84,10 @@ def test_the_limit_of_the_publication_holds_unless_told(sqlite: Database, tarant
     [
         (("fcl",), "There is no publication 'fcl'. Did you mean fcul?"),
         (("fcul", "--horizon", "soon"), "The horizon: 'soon' is not a duration."),
-        (("fcul", "--visits", "0"), "A plan has at least one visit."),
-        (("fcul", "--visits", "-3"), "A plan has at least one visit."),
+        (("fcul", "--visits", "0"), "A plan needs at least one visit."),
+        (("fcul", "--visits", "-3"), "A plan needs at least one visit."),
         (("fcul", "--policy", "wolf"), "There is no policy wolf. There are: psp, mp2"),
-        (("fcul", "--weights", "gold"), "There are no weights 'gold'. Choose equal, depth."),
+        (("fcul", "--weights", "gold"), "There are no weights 'gold'. Choose one of equal, depth."),
         (("empty",), "The publication empty has no item yet whose pages could be visited again."),
         (("slow", "--horizon", "30s"), "The horizon of 30 s is shorter than the 60 s between two visits"),
     ],

@@ -36,7 +36,7 @@ def test_a_suggestion_is_collected_with_what_it_needs_and_archived(database: Dat
     assert (item.urn, item.state, item.reason) == (told["urn"], "archived", None)
     assert states == {web.url("/a"): 200, web.url("/i.gif"): 200, web.url("/b"): -9}
     code, _, err = run(TARANTULA, "suggest", web.url("/a"))
-    assert (code, err.strip()) == (2, f"It is there already, in item {item.urn}.")
+    assert (code, err.strip()) == (2, f"It is already in item {item.urn}.")
 
 
 def _ended(database: Database) -> Item:

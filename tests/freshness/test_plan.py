@@ -96,7 +96,7 @@ def test_one_item_is_enough_and_all_its_pages_are_believed_alike(database: Datab
     found = shown_of(database, begins_at=days(1), visits=5)
     assert found.never_revisited == 5
     assert {visit.why for visit in found.first_visits} == {
-        "never visited again: nothing is known of any page",
+        "never visited again: nothing is known about any page",
     }
     assert found.first_visits[0].rate_a_day == pytest.approx(1 / 30, rel=0.01)
 
@@ -148,9 +148,9 @@ def test_every_policy_makes_a_plan_and_none_is_better_within_the_horizon_than_ag
     ("options", "sentence"),
     [
         ({"horizon": 0.5}, "The horizon of 0.5 s is shorter than the 1 s between two visits"),
-        ({"horizon": 0.0}, "The horizon is a time longer than nothing"),
-        ({"horizon": float("nan")}, "The horizon is a time longer than nothing"),
-        ({"visits": 0}, "A plan has at least one visit"),
+        ({"horizon": 0.0}, "The horizon must be longer than 0 seconds"),
+        ({"horizon": float("nan")}, "The horizon must be longer than 0 seconds"),
+        ({"visits": 0}, "A plan needs at least one visit"),
         ({"policy": "wolf"}, "There is no policy wolf"),
         ({"weights": "gold"}, "There are no weights 'gold'"),
     ],
@@ -166,7 +166,7 @@ def test_a_publication_without_an_item_has_no_plan(sqlite: Database) -> None:
     with pytest.raises(TarantulaError, match="has no item yet"):
         plan_of(sqlite)
     collected(sqlite, days(0), {QUICK: Sight(state=-10, body=None)})
-    with pytest.raises(TarantulaError, match="has no page that could be visited again"):
+    with pytest.raises(TarantulaError, match="has no page to visit again"):
         plan_of(sqlite)
 
 
@@ -175,7 +175,7 @@ def test_all_servers_excluded_leave_nothing_to_plan(sqlite: Database) -> None:
     with sqlite.session() as session:
         for server in ("quick.fc.ul.pt", "slow.fc.ul.pt"):
             servers.put_server_settings(session, server, None, {"excluded": True})
-    with pytest.raises(TarantulaError, match="are excluded: nothing could be planned"):
+    with pytest.raises(TarantulaError, match="Nothing can be planned: all servers"):
         plan_of(sqlite)
 
 

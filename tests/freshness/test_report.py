@@ -84,10 +84,10 @@ def test_the_sentences_say_whether_the_belief_held(database: Database) -> None:
     with database.reading() as session:
         held = calibration_of(session, find_item(session, honest)).sentences
         failed = calibration_of(session, find_item(session, dishonest)).sentences
-    assert held[0] == "399 of 400 planned visits were made; 398 told of a change or none."
-    assert "the belief held" in held[1]
+    assert held[0] == "399 of 400 planned visits were made; 398 gave a result."
+    assert "The predictions hold" in held[1]
     assert "better than one chance for all" in held[2]
-    assert "the belief did not hold" in failed[1]
+    assert "The predictions do not hold" in failed[1]
 
 
 def test_how_fresh_pages_are_believed_to_be_falls_with_time(database: Database) -> None:
@@ -132,7 +132,7 @@ def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
     urn = refreshed(sqlite)
     shown = tarantula("report", urn)
     assert shown.code == 0
-    assert "of its pages are believed to be as on their servers" in shown.out
+    assert "of its pages are up to date" in shown.out
     assert "399 of 400 planned visits were made" in shown.out
     assert "Chances of a change" in shown.out
     belief = json.loads(tarantula("report", urn, "--json").out)["belief"]
@@ -169,4 +169,4 @@ def test_an_item_whose_visits_are_all_to_come_has_a_report(database: Database) -
     found = standing_in(database, urn, days(1))
     assert found.freshness is None
     assert found.calibration.brier is None
-    assert found.sentences == ["0 of 0 planned visits were made; 0 told of a change or none."]
+    assert found.sentences == ["0 of 0 planned visits were made; 0 gave a result."]

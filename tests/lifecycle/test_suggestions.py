@@ -52,7 +52,7 @@ def test_the_first_suggestion_makes_the_publication_and_begins_an_item_without_a
     database: Database,
 ) -> None:
     taken = take(database, A)
-    assert taken.is_left_alone
+    assert taken.needs_process
     with database.reading() as session:
         config = registry.config_of(session.scalars(select(Publication)).one())
         document = session.scalars(select(Document)).one()
@@ -64,7 +64,7 @@ def test_the_first_suggestion_makes_the_publication_and_begins_an_item_without_a
 def test_further_suggestions_join_the_item_while_it_has_work_left(database: Database) -> None:
     first = take(database, A)
     second = take(database, B)
-    assert (second.urn, second.is_left_alone) == (first.urn, False)
+    assert (second.urn, second.needs_process) == (first.urn, False)
     change(database, first.urn, state="collecting")
     finish(database, second)
     third = take(database, "http://192.0.2.1/c")
@@ -77,7 +77,7 @@ def test_an_item_with_nothing_left_to_do_is_left_to_its_end(database: Database) 
     finish(database, first)
     second = take(database, B)
     assert second.urn != first.urn
-    assert second.is_left_alone
+    assert second.needs_process
 
 
 def test_an_item_that_is_stopped_or_out_of_time_or_under_other_rules_takes_no_more(database: Database) -> None:
@@ -95,16 +95,16 @@ def test_an_item_that_is_stopped_or_out_of_time_or_under_other_rules_takes_no_mo
 def test_an_item_whose_collector_died_gets_another_process(database: Database) -> None:
     first = take(database, A)
     change(database, first.urn, state="collecting", launched_at=None)
-    assert take(database, B).is_left_alone
+    assert take(database, B).needs_process
     change(database, first.urn, launched_at=None)
     join(database, first.urn)
     third = take(database, "http://192.0.2.1/c")
-    assert (third.urn, third.is_left_alone) == (first.urn, False)
+    assert (third.urn, third.needs_process) == (first.urn, False)
 
 
 def test_what_waits_or_was_collected_lately_is_not_collected_again(database: Database) -> None:
     first = take(database, A)
-    with pytest.raises(AlreadyCollected, match=f"It is there already, in item {first.urn}"):
+    with pytest.raises(AlreadyCollected, match=f"It is already in item {first.urn}"):
         take(database, A)
     finish(database, first)
     change(database, first.urn, state="archived", finished_at=datetime.now(UTC))
@@ -144,7 +144,7 @@ def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
     assert sorted(one.url for one in taken) == sorted(set(urls))
     assert len(refused) == len(urls) - len(taken)
     assert len({one.urn for one in taken}) == 1
-    assert [one.is_left_alone for one in taken].count(True) == 1
+    assert [one.needs_process for one in taken].count(True) == 1
 
 
 def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(database: Database) -> None:
@@ -167,7 +167,7 @@ def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(d
 def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tarantula.lifecycle.suggestions.MAX_WAITING", 1)
     take(sqlite, A)
-    with pytest.raises(TarantulaError, match="1 suggestions wait already"):
+    with pytest.raises(TarantulaError, match="1 suggestions are waiting"):
         take(sqlite, B)
     assert MAX_WAITING == 1_000
 
@@ -185,7 +185,7 @@ def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.Mon
         ("localhost", "is at the private address"),
         ("http://user:secret@192.0.2.1/", "carries a user name"),
         ("http://192.0.2.1/" + "a" * 9000, "8,192 is the limit"),
-        ("http://192.0.2.1/\ud800", "suggestions does not take it|could read"),
+        ("http://192.0.2.1/\ud800", "suggestions does not accept it|could read"),
     ],
 )
 def test_what_cannot_be_collected_is_refused_in_a_sentence(
@@ -203,7 +203,7 @@ def test_the_rules_are_those_that_a_curator_gave_the_publication(sqlite: Databas
         )
     assert check_suggestion(config, sqlite, " 127.0.0.1:9/a b#c ") == "http://127.0.0.1:9/a%20b"
     for url in ("http://a.example/", "http://127.0.0.9/"):
-        with pytest.raises(TarantulaError, match=r"^suggestions does not take it: The server"):
+        with pytest.raises(TarantulaError, match=r"^suggestions does not accept it: The server"):
             check_suggestion(config, sqlite, url)
 
 

@@ -65,20 +65,20 @@ def test_what_is_committed_is_seen_at_the_next_look(
     monkeypatch.setattr(tally, "WHOLE", 0.0)
     monkeypatch.setattr(tally, "PART", 0.0)
     watch = ItemWatch(database_config, database, urn)
-    assert counts(watch.look()) == {-6: 13}
+    assert counts(watch.snapshot()) == {-6: 13}
     finish(database, urn, 200, 200, 404)
-    seen = watch.look()
+    seen = watch.snapshot()
     assert (seen.done, seen.bytes, seen.documents) == (3, 3000, 13)
     assert counts(seen) == {-6: 10, 200: 2, 404: 1}
     assert {one.state for one in seen.last} == {200, 404}
     # The same look again finds nothing twice; a retry is none that is done.
     finish(database, urn, DocumentState.WAITING)
     for _ in range(3):
-        seen = watch.look()
+        seen = watch.snapshot()
     assert (seen.done, seen.bytes) == (3, 3000)
     # What was collected long before it was committed is known at the next whole count.
     finish(database, urn, 200, at=datetime.now(UTC) - timedelta(minutes=10))
-    assert watch.look().done == (4 if often else 3)
+    assert watch.snapshot().done == (4 if often else 3)
 
 
 def test_the_speed_and_the_time_left_are_those_of_the_last_seconds(
@@ -87,7 +87,7 @@ def test_the_speed_and_the_time_left_are_those_of_the_last_seconds(
     now = datetime.now(UTC)
     finish(database, urn, 200, 200, at=now - timedelta(seconds=3))
     finish(database, urn, 200, 200, at=now - timedelta(seconds=30))
-    seen = ItemWatch(database_config, database, urn).look()
+    seen = ItemWatch(database_config, database, urn).snapshot()
     assert seen.per_second == 0.2
     assert seen.seconds_left == round(9 / (4 / 60))
     assert len(seen.speed.documents) == 120
@@ -113,7 +113,7 @@ def test_back_offs_of_collectors_are_seen(database: Database, database_config: C
     assert politeness.unusual("s0") == ServerPause(6.0, 4.0)
     finish(database, urn, 200, 200)
     watch = ItemWatch(database_config, database, urn)
-    servers = {one.server: (one.pause, one.backoff) for one in watch.look().servers}
+    servers = {one.server: (one.pause, one.backoff) for one in watch.snapshot().servers}
     assert servers == {"s0": (6.0, 4.0), "s1": (2.0, 0.0)}
     # Each answer without trouble halves it, until it is as it was.
     for _ in range(8):
@@ -141,17 +141,17 @@ def test_servers_that_must_be_left_alone_are_seen(database: Database, database_c
     later = datetime.now(UTC) + timedelta(hours=1)
     with database.session() as session:
         session.execute(update(Server).where(Server.name == "s1").values(not_before=later))
-    (server,) = ItemWatch(database_config, database, urn).look().servers
+    (server,) = ItemWatch(database_config, database, urn).snapshot().servers
     assert (server.server, server.waiting) == ("s1", 6)
     assert 3500 < server.wait <= 3600
 
 
 def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: str) -> None:
     watch = ItemWatch(database_config, database, urn)
-    assert watch.look().is_alive
+    assert watch.snapshot().is_alive
     with database.session() as session:
         session.execute(update(Item).values(state="interrupted", reason_code=ItemReason.STOPPED))
-    seen = watch.look()
+    seen = watch.snapshot()
     assert (seen.is_alive, seen.state, seen.reason, seen.seconds_left) == (
         False,
         "interrupted",
@@ -168,6 +168,6 @@ def test_the_log_is_read_at_every_look(
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("Spider opened\n")
     watch = ItemWatch(database_config, database, urn)
-    assert watch.look().log == ["Spider opened"]
+    assert watch.snapshot().log == ["Spider opened"]
     log.write_text("Spider opened\nSpider closed\n")
-    assert watch.look().log[-1] == "Spider closed"
+    assert watch.snapshot().log[-1] == "Spider closed"
