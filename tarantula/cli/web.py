@@ -66,7 +66,7 @@ def run_pages(
         has_accounts = _check_accounts(database, where.host)
         gate = Authenticator(installation, database)
         served = create_apps(gate, *where)
-        way_in = "" if has_accounts else f"begin?code={gate.open_once()}"
+        way_in = "" if has_accounts else f"begin?code={gate.create_code()}"
         print(f"{listener_url(where.host, served[0][1])}/{way_in}", flush=True)
         with meanwhile or nullcontext():
             serve(served)

@@ -77,15 +77,15 @@ PAGES = (
         audit,
     ),
 )
-"""Importing a page makes it known."""
+"""Importing a page module registers its routes."""
 
 
 RECONNECT_SECONDS = 30.0
-"""Seconds for which a page whose connection is lost is kept as it was filled in; then it is loaded anew."""
+"""How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
 
 
-def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
-    """Return the management application of an installation; there is one in a process."""
+def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
+    """Create the management app of an installation; one per process."""
     app = FastAPI(
         title="Tarântula",
         version=__version__,
@@ -112,7 +112,7 @@ def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
         binding_refresh_interval=None,
         reconnect_timeout=RECONNECT_SECONDS,
     )
-    app.add_middleware(AuthMiddleware, gate=gate)
+    app.add_middleware(AuthMiddleware, authenticator=authenticator)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(DisconnectMiddleware)
@@ -122,26 +122,31 @@ def create_app(gate: Authenticator, replay: ReplayOrigin) -> FastAPI:
 AppsWithSockets = Sequence[tuple[ASGIApp, socket.socket]]
 
 
-def create_apps(gate: Authenticator, host: str, port: int, replay_port: int, replay_address: str) -> AppsWithSockets:
-    """Return both applications with the ports that they took; the management pages come first."""
+def create_apps(
+    authenticator: Authenticator, host: str, port: int, replay_port: int, replay_address: str
+) -> AppsWithSockets:
+    """Create the management app and the replay app, each with its listening socket."""
     address = checked_address(replay_address)
-    taken = open_listener(host, port)
-    apart = open_listener(host, replay_port, "--replay-port")
+    listener = open_listener(host, port)
+    replay_socket = open_listener(host, replay_port, "--replay-port")
     tickets = TicketSigner()
-    picking = PickerService(gate.installation.user_agent)
-    replay = ReplayOrigin(tickets, apart.getsockname()[1], address, picking)
+    picker = PickerService(authenticator.installation.user_agent)
+    replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
     return [
-        (create_app(gate, replay), taken),
-        (create_replay_app(gate.installation, gate.database, tickets, picking.routes(tickets)), apart),
+        (create_app(authenticator, replay), listener),
+        (
+            create_replay_app(authenticator.installation, authenticator.database, tickets, picker.routes(tickets)),
+            replay_socket,
+        ),
     ]
 
 
 SHUTDOWN_SECONDS = 2
-"""Seconds for requests that are under way when the server ends."""
+"""Time that running requests have when the server stops."""
 
 
 class _Server(uvicorn.Server):
-    """Leaves signals to whoever started it."""
+    """A server that leaves signal handling to the caller."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -150,7 +155,7 @@ class _Server(uvicorn.Server):
 
 
 def serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    """Serve applications on their sockets until Ctrl-C."""
+    """Serve apps on their sockets until Ctrl-C."""
     asyncio.run(_serve(applications))
 
 
@@ -164,7 +169,7 @@ async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, end)
     await asyncio.gather(
-        *(server.serve(sockets=[taken]) for server, (_, taken) in zip(servers, applications, strict=True))
+        *(server.serve(sockets=[listener]) for server, (_, listener) in zip(servers, applications, strict=True))
     )
 
 

@@ -30,22 +30,22 @@ SESSION_COOKIE = "tarantula_session"
 
 
 class Authenticator:
-    """Knows who may come in."""
+    """Authenticates sessions, tokens and the one-time link."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
         self.database = database
         self._code: str | None = None
-        self._turn = Lock()
+        self._lock = Lock()
 
-    def open_once(self) -> str:
-        """Return a code with which somebody comes in once, while there is no account."""
+    def create_code(self) -> str:
+        """Return a one-time login code, valid while there is no account."""
         self._code = secrets.token_urlsafe(24)
         return self._code
 
-    def take_code(self, code: str) -> str | None:
-        """Begin a session for whoever has the code; it is used up."""
-        with self._turn:
+    def redeem_code(self, code: str) -> str | None:
+        """Start an administrator session for the one-time code; return its secret, or None if the code is not valid."""
+        with self._lock:
             if self._code is None or not secrets.compare_digest(code.encode(errors="replace"), self._code.encode()):
                 return None
             self._code = None
@@ -57,7 +57,7 @@ class Authenticator:
             return sessions.begin_session(session, None, name)
 
     def log_in(self, name: str, password: str, address: str) -> str | None:
-        """Begin a session for whoever knows the password of an account."""
+        """Start a session for a name and password; return its secret, or None."""
         return login.log_in(self.database, name, password, address)
 
     def log_out(self, secret: str) -> None:
@@ -65,8 +65,8 @@ class Authenticator:
         with self.database.session() as session:
             sessions.end_session(session, secret_digest(secret))
 
-    def person(self, secret: str | None, *, present: bool = True) -> Person | None:
-        """Return whose session a cookie names; note that somebody is *present*, if it was no program that asked."""
+    def person_of_session(self, secret: str | None, *, present: bool = True) -> Person | None:
+        """Return the account of a session cookie. With *present*, extend the session: a user sent the request."""
         if not secret:
             return None
         digest = secret_digest(secret)
@@ -78,8 +78,8 @@ class Authenticator:
                 sessions.touch(session, digest)
         return person
 
-    def program(self, secret: str) -> Person | None:
-        """Return who shows a token."""
+    def person_of_token(self, secret: str) -> Person | None:
+        """Return the account of a token."""
         with self.database.reading() as session:
             person = tokens.person_of(session, secret)
             stale = person is not None and tokens.is_stale(session, secret)
@@ -88,8 +88,8 @@ class Authenticator:
                 tokens.note_use(session, secret)
         return person
 
-    def desk(self, person: Person) -> ServiceContext:
-        """Return where somebody works."""
+    def context(self, person: Person) -> ServiceContext:
+        """Return the service context of an account."""
         return ServiceContext(self.installation, self.database, person)
 
 
@@ -105,15 +105,15 @@ def session_cookie(secret: str, *, secure: bool) -> str:
 
 
 OWN_SITES = ("same-origin", "none")
-"""What a browser says of requests of our own pages, and of addresses that somebody typed."""
+"""Values of Sec-Fetch-Site for our own pages and typed addresses."""
 SAFE_METHODS = ("GET", "HEAD")
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def is_cross_site(connection: HTTPConnection) -> bool:
-    """Whether another site is behind a request; only a link that somebody follows may lead here from there.
+    """Whether a request comes from another site; only followed links may.
 
-    Cookies do not tell ports apart, so a page of another port would come with our cookie.
+    Cookies do not distinguish ports, so requests from another port would carry our cookie.
     """
     site = connection.headers.get("sec-fetch-site")
     if site is not None and site not in OWN_SITES and not _follows_link(connection):
@@ -141,38 +141,38 @@ def _is_own(connection: HTTPConnection, origin: str) -> bool:
 
 
 TOKEN_PATHS = ("/api/", "/metrics")
-"""Where a token is looked at."""
+"""Paths at which tokens are accepted."""
 PUBLIC_PATHS = ("/_nicegui/", "/favicon.ico", "/health")
-"""Where nobody is asked who they are: what can be looked at there is the same for all."""
+"""Paths without authentication; their content is the same for all."""
 ANONYMOUS_PATHS = ("/begin", "/login", "/logout", "/language/", *TOKEN_PATHS)
-"""Where somebody comes who has not logged in; the API says by itself that this will not do."""
+"""Paths that are available without a login; the API itself returns 401."""
 ANY_TEXT_PATHS = ("/search", "/search/complete", "/search/suggest")
-"""Pages that make something of whatever is typed, zero bytes too."""
+"""Pages that accept any text in the query string, NUL characters too."""
 SESSION_CHECK_SECONDS = 2.0
-"""Seconds after which it is seen whether the session of an open page has ended."""
+"""Interval between two checks whether the session of an open page has ended."""
 EVENT_STREAM = "text/event-stream"
 SESSION_ENDED_CODE = 4401
-"""Closes the connection of a page whose session has ended."""
+"""WebSocket close code for pages whose session has ended."""
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
-"""Bytes of a request."""
+"""Maximum size of a request body."""
 
 
 class AuthMiddleware:
-    """Tells every request who asks, in ``state.person``, and in which language."""
+    """Sets ``state.person`` and ``state.language`` of each request, and refuses requests that are not allowed."""
 
-    def __init__(self, app: ASGIApp, gate: Authenticator) -> None:
+    def __init__(self, app: ASGIApp, authenticator: Authenticator) -> None:
         self._app = app
-        self._gate = gate
+        self._authenticator = authenticator
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, or refuse it."""
+        """Pass a request on, or refuse it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
         send = add_security_headers(connection, send)
         try:
-            _check(connection)
+            _check_request(connection)
             person = await self._person(connection)
         except RequestRefused as error:
             await _refuse(error, scope, receive, send)
@@ -180,15 +180,17 @@ class AuthMiddleware:
         except TarantulaError as error:
             await _refuse(RequestRefused(503, str(error)), scope, receive, send)
             return
-        self._tell(connection, person)
+        self._set_state(connection, person)
         if person is None and not _is_open(connection):
-            await _ask_to_log_in(connection, receive, send)
+            await _redirect_to_login(connection, receive, send)
         elif scope["type"] == "http":
-            answer = send if person is None or person.session is None else self._cut_off(connection, person, send)
-            await self._app(scope, _limited(receive), answer)
+            answer = (
+                send if person is None or person.session is None else self._end_when_ended(connection, person, send)
+            )
+            await self._app(scope, _limit_body(receive), answer)
         else:
             assert person is not None, "no connection is open to strangers"
-            await self._app(scope, self._watched(connection, person, receive), send)
+            await self._app(scope, self._disconnect_when_ended(connection, person, receive), send)
 
     async def _person(self, connection: HTTPConnection) -> Person | None:
         path = connection.scope["path"]
@@ -196,64 +198,72 @@ class AuthMiddleware:
             return None
         kind, _, token = connection.headers.get("authorization", "").partition(" ")
         if kind and path.startswith(TOKEN_PATHS):
-            return await run_in_threadpool(self._gate.program, token.strip()) if kind.lower() == "bearer" else None
+            return (
+                await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+                if kind.lower() == "bearer"
+                else None
+            )
         secret = connection.cookies.get(SESSION_COOKIE)
-        # A page that listens for news does not show that somebody is there.
-        listens = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
-        return await run_in_threadpool(self._gate.person, secret, present=not listens) if secret else None
+        # Event streams are no sign that a user is present.
+        is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
+        return (
+            await run_in_threadpool(self._authenticator.person_of_session, secret, present=not is_stream)
+            if secret
+            else None
+        )
 
-    def _tell(self, connection: HTTPConnection, person: Person | None) -> None:
+    def _set_state(self, connection: HTTPConnection, person: Person | None) -> None:
         state = connection.scope.setdefault("state", {})
-        state["gate"], state["person"] = self._gate, person
+        state["authenticator"], state["person"] = self._authenticator, person
         chosen = connection.cookies.get(LANGUAGE_COOKIE)
         state["language"] = negotiate_language(chosen, connection.headers.get("accept-language", ""))
         set_language(state["language"])
 
-    def _watched(self, connection: HTTPConnection, person: Person, receive: Receive) -> Receive:
-        """Close the connection of an open page soon after its session has ended."""
+    def _disconnect_when_ended(self, connection: HTTPConnection, person: Person, receive: Receive) -> Receive:
+        """Disconnect an open page soon after its session has ended."""
         secret = connection.cookies.get(SESSION_COOKIE)
-        looked = monotonic()
+        checked_at = monotonic()
 
-        async def watched() -> Message:
-            nonlocal looked
+        async def receiving() -> Message:
+            nonlocal checked_at
             message = await receive()
-            if message["type"] != "websocket.receive" or monotonic() < looked + SESSION_CHECK_SECONDS:
+            if message["type"] != "websocket.receive" or monotonic() < checked_at + SESSION_CHECK_SECONDS:
                 return message
-            looked = monotonic()
-            # What the page says by itself, as that it is still there, does not keep the session going.
-            by_hand = (message.get("text") or "").startswith('42["event"')
-            still = await self._is_still(secret, person, present=by_hand)
-            return message if still else {"type": "websocket.disconnect", "code": SESSION_ENDED_CODE}
+            checked_at = monotonic()
+            # Only events of the user keep the session alive, not the messages that the page sends by itself.
+            by_user = (message.get("text") or "").startswith('42["event"')
+            is_valid = await self._is_session_valid(secret, person, present=by_user)
+            return message if is_valid else {"type": "websocket.disconnect", "code": SESSION_ENDED_CODE}
 
-        return watched
+        return receiving
 
-    def _cut_off(self, connection: HTTPConnection, person: Person, send: Send) -> Send:
-        """End an answer that goes on and on soon after its session has ended."""
+    def _end_when_ended(self, connection: HTTPConnection, person: Person, send: Send) -> Send:
+        """End a streamed response soon after its session has ended."""
         secret = connection.cookies.get(SESSION_COOKIE)
-        looked, is_over = monotonic(), False
+        checked_at, is_ended = monotonic(), False
 
         async def sending(message: Message) -> None:
-            nonlocal looked, is_over
-            if message.get("more_body") and monotonic() >= looked + SESSION_CHECK_SECONDS:
-                looked = monotonic()
-                if not is_over and not await self._is_still(secret, person):
-                    is_over = True
+            nonlocal checked_at, is_ended
+            if message.get("more_body") and monotonic() >= checked_at + SESSION_CHECK_SECONDS:
+                checked_at = monotonic()
+                if not is_ended and not await self._is_session_valid(secret, person):
+                    is_ended = True
                     await send({"type": "http.response.body", "body": b"", "more_body": False})
-            if not is_over:
+            if not is_ended:
                 await send(message)
 
         return sending
 
-    async def _is_still(self, secret: str | None, person: Person, *, present: bool = False) -> bool:
+    async def _is_session_valid(self, secret: str | None, person: Person, *, present: bool = False) -> bool:
         try:
-            return await run_in_threadpool(self._gate.person, secret, present=present) == person
+            return await run_in_threadpool(self._authenticator.person_of_session, secret, present=present) == person
         except TarantulaError:
-            # A database that is away for a moment ends nobody's session.
+            # A database failure does not end sessions.
             return True
 
 
 class RequestRefused(Exception):
-    """A request that does not pass."""
+    """A refused request, with its HTTP status."""
 
     def __init__(self, status: int, sentence: str) -> None:
         super().__init__(sentence)
@@ -269,17 +279,17 @@ def _is_open(connection: HTTPConnection) -> bool:
     return is_request and (_is_file(connection) or connection.scope["path"].startswith(ANONYMOUS_PATHS))
 
 
-async def _ask_to_log_in(connection: HTTPConnection, receive: Receive, send: Send) -> None:
+async def _redirect_to_login(connection: HTTPConnection, receive: Receive, send: Send) -> None:
     scope = connection.scope
     if scope.get("method") not in SAFE_METHODS or scope["path"].startswith("/_nicegui_ws"):
         await _refuse(RequestRefused(403, "Log in first."), scope, receive, send)
         return
     query = scope["query_string"].decode("latin-1")
-    wanted = quote(scope["path"] + (f"?{query}" if query else ""), safe="/")
-    await RedirectResponse(f"/login?next={wanted}", 303)(scope, receive, send)
+    target = quote(scope["path"] + (f"?{query}" if query else ""), safe="/")
+    await RedirectResponse(f"/login?next={target}", 303)(scope, receive, send)
 
 
-def _check(connection: HTTPConnection) -> None:
+def _check_request(connection: HTTPConnection) -> None:
     if is_cross_site(connection):
         raise RequestRefused(403, "This was asked by a page of another site, and is refused.")
     path = connection.scope["path"]
@@ -287,31 +297,31 @@ def _check(connection: HTTPConnection) -> None:
         path += connection.scope["query_string"].decode("latin-1")
     if "\0" in path or "%00" in path:
         raise RequestRefused(400, "The address holds a zero byte, which is no text.")
-    if int(_digits(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
+    if int(_valid_length(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
         raise RequestRefused(413, f"The request is larger than {MAX_REQUEST_BYTES:,} bytes, which is the limit.")
 
 
-def _digits(length: str) -> str:
+def _valid_length(length: str) -> str:
     return length if length.isascii() and length.isdigit() and len(length) < 20 else str(MAX_REQUEST_BYTES + 1)
 
 
-def _limited(receive: Receive) -> Receive:
-    """End a request that is larger than it said."""
+def _limit_body(receive: Receive) -> Receive:
+    """Disconnect a request whose body is larger than allowed."""
     seen = 0
 
-    async def limited() -> Message:
+    async def receiving() -> Message:
         nonlocal seen
         message = await receive()
         seen += len(message.get("body", b""))
         return message if seen <= MAX_REQUEST_BYTES else {"type": "http.disconnect"}
 
-    return limited
+    return receiving
 
 
 async def _refuse(error: RequestRefused, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
         await JSONResponse({"detail": str(error)}, error.status)(scope, receive, send)
         return
-    # Refused before it is accepted: the browser sees a 403.
+    # Closed before it is accepted: the browser sees a 403.
     await receive()
     await send({"type": "websocket.close", "code": SESSION_ENDED_CODE, "reason": str(error)})

@@ -1,4 +1,4 @@
-"""Numbers, sizes, times and stream values, formatted for the reader"s language."""
+"""Numbers, sizes, times and stream values, formatted for the reader's language."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ KB = 1000
 
 
 def format_number(value: float) -> str:
-    """Write a number with the separators of the language."""
+    """Format a number with the separators of the language."""
     return format_decimal(value, locale=BABEL_LOCALES[language()])
 
 
 def format_share(value: float) -> str:
-    """Write how many of a hundred."""
+    """Format a percentage."""
     return format_percent(value / 100, format="#,##0.0 %", locale=BABEL_LOCALES[language()])
 
 
 def format_size(value: float) -> str:
-    """Write a number of bytes in the unit that fits."""
+    """Format a number of bytes in a fitting unit."""
     unit = 0
     while abs(value) >= KB and unit < len(SIZE_UNITS) - 1:
         value, unit = value / KB, unit + 1
@@ -37,7 +37,7 @@ def format_size(value: float) -> str:
 
 
 def format_moment(value: datetime | str | None) -> str:
-    """Write a moment on the clocks of this machine; nothing is a dash."""
+    """Format a time in the time zone of this machine; None is a dash."""
     if not value:
         return "–"
     at = datetime.fromisoformat(value) if isinstance(value, str) else value
@@ -46,11 +46,11 @@ def format_moment(value: datetime | str | None) -> str:
 
 NO_VALUE = "–"
 ROUNDING_LIMIT = 1000
-"""Below it, five figures are shown of what was worked out; above, two behind the point."""
+"""Computed numbers below it have five significant digits; above it, two decimals."""
 
 
 def format_cell(cell: ViewCell | None, column: ViewColumn) -> str:
-    """Write a value; what is missing is a dash."""
+    """Format a value of a column; None is a dash."""
     if cell is None:
         return NO_VALUE
     if not column.source and cell.number is not None:
@@ -60,24 +60,24 @@ def format_cell(cell: ViewCell | None, column: ViewColumn) -> str:
 
 
 def format_cell_number(number: float, column: ViewColumn) -> str:
-    """Write a number of a column that was drawn."""
+    """Format a number of a column."""
     return format_cell(ViewCell(f"{number:.12g}", number), column)
 
 
 def format_plain_number(number: float) -> str:
-    """Write a number that was worked out, and has no unit."""
+    """Format a computed number without unit."""
     return format_value(_rounded(number), ValueKind.DECIMAL, "", language())
 
 
 def format_timestamp(at: int | None) -> str:
-    """Write a moment, in microseconds since 1970, on the clocks of this machine."""
+    """Format microseconds since 1970 in the time zone of this machine."""
     if at is None:
         return NO_VALUE
     return datetime.fromtimestamp(at / 1_000_000, UTC).astimezone().strftime("%Y-%m-%d %H:%M:%S")
 
 
 def _rounded(number: float) -> str:
-    """Write what was worked out as exactly as anybody wants to read it."""
+    """Round a computed number to a readable precision."""
     exact = Decimal(repr(number))
     return format(round(exact, 2) if abs(number) >= ROUNDING_LIMIT else Decimal(f"{number:.5g}"), "f")
 

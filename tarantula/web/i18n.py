@@ -16,7 +16,7 @@ from babel.messages.pofile import read_po
 from tarantula.core.reasons import Reason
 
 LANGUAGES = {"en": "English", "pt": "Português"}
-"""Those in which the pages are, as they call themselves."""
+"""Languages of the interface, by code, in their own names."""
 DEFAULT_LANGUAGE = "en"
 LANGUAGE_COOKIE = "tarantula_language"
 LOCALE = Path(__file__).parent / "locale"
@@ -25,24 +25,24 @@ _language: ContextVar[str] = ContextVar("language", default=DEFAULT_LANGUAGE)
 
 
 def _(text: str, **values: object) -> str:
-    """Return a text in the language of whoever reads it, with values in the place of ``{names}``."""
-    words = translations(_language.get()).get(text, text)
-    return words.format(**values) if values else words
+    """Return the translation of a text, with values in place of ``{names}``."""
+    translation = translations(_language.get()).get(text, text)
+    return translation.format(**values) if values else translation
 
 
 def mark(text: str) -> str:
-    """Return a text as it is; it is translated later, when somebody reads it."""
+    """Mark a text for translation and return it unchanged; it is translated when it is shown."""
     return text
 
 
 def language() -> str:
-    """Return the language of whoever reads."""
+    """Return the current language code."""
     return _language.get()
 
 
 @contextmanager
 def language_set_to(name: str) -> Iterator[None]:
-    """Use a language for a while."""
+    """Use a language within a block."""
     token = _language.set(name)
     try:
         yield
@@ -51,12 +51,12 @@ def language_set_to(name: str) -> Iterator[None]:
 
 
 def set_language(name: str) -> None:
-    """Use a language from now on, in this task."""
+    """Use a language for the rest of this task."""
     _language.set(name)
 
 
 def negotiate_language(cookie: str | None, accepted: str) -> str:
-    """Return the language that somebody chose, or else the one that the browser asks for."""
+    """Return the language of the cookie, or else the best match for the Accept-Language header."""
     if cookie in LANGUAGES:
         return cookie
     preferred = [part.partition(";")[0].strip().replace("-", "_") for part in accepted.split(",")]
@@ -66,7 +66,7 @@ def negotiate_language(cookie: str | None, accepted: str) -> str:
 
 @cache
 def translations(name: str) -> Mapping[str, str]:
-    """Return the texts of a language by the English ones."""
+    """Return the translations of a language, by English text."""
     path = LOCALE / f"{name}.po"
     if not path.exists():
         return {}
@@ -82,47 +82,47 @@ def translate_reason(code: str | None, parameters: Mapping[str, Any] | None) -> 
 
 PLACEHOLDER = "{}"
 MAX_PATTERN_LENGTH = 1000
-"""Letters of a sentence in which values are looked for."""
+"""Longer sentences are not matched against patterns."""
 _PLACE = re.compile(r"\{(\d?)\}")
 _NAME = re.compile(r"[\w.-]+")
 
 
 def translate_sentence(text: str) -> str:
-    """Return sentences in the reader's language, as far as there are translations."""
-    return "\n".join(_retold(line) for line in text.split("\n"))
+    """Translate English sentences with values in them, one per line; unknown sentences stay unchanged."""
+    return "\n".join(_translate_line(line) for line in text.split("\n"))
 
 
-def _retold(sentence: str) -> str:
-    if (whole := _(sentence)) != sentence or len(sentence) > MAX_PATTERN_LENGTH:
-        return whole
-    for pattern, words in _patterns(language()):
+def _translate_line(sentence: str) -> str:
+    if (translated := _(sentence)) != sentence or len(sentence) > MAX_PATTERN_LENGTH:
+        return translated
+    for pattern, translation in _patterns(language()):
         if found := pattern.fullmatch(sentence):
-            # A value may be a sentence itself: what was wrong in another place.
-            return _filled(words, [_retold(value) for value in found.groups()])
+            # A value may itself be a sentence: the error of another component.
+            return _insert_values(translation, [_translate_line(value) for value in found.groups()])
     name, colon, rest = sentence.partition(": ")
-    # Of a field, something that is said of any.
-    return f"{name}: {_retold(rest)}" if colon and _NAME.fullmatch(name) else sentence
+    # A general sentence about a named field.
+    return f"{name}: {_translate_line(rest)}" if colon and _NAME.fullmatch(name) else sentence
 
 
-def _filled(words: str, values: Sequence[str]) -> str:
-    """Put values in the places of ``{}``, or of ``{0}`` and ``{1}`` where the language has another order."""
+def _insert_values(translation: str, values: Sequence[str]) -> str:
+    """Insert values for ``{}``, or for ``{0}`` and ``{1}`` if the translation has another order."""
     following = iter(values)
-    return _PLACE.sub(lambda place: values[int(place[1])] if place[1] else next(following), words)
+    return _PLACE.sub(lambda match: values[int(match[1])] if match[1] else next(following), translation)
 
 
 @cache
 def _patterns(name: str) -> list[tuple[re.Pattern[str], str]]:
-    """Return how sentences look, those that say most by themselves first."""
-    known = [(text, words) for text, words in translations(name).items() if PLACEHOLDER in text]
+    """Return the patterns of sentences with values, those with the most fixed text first."""
+    known = [(text, translation) for text, translation in translations(name).items() if PLACEHOLDER in text]
     known.sort(key=lambda one: -len(one[0].replace(PLACEHOLDER, "")))
-    return [(_pattern(text), words) for text, words in known]
+    return [(_pattern(text), translation) for text, translation in known]
 
 
 def _pattern(text: str) -> re.Pattern[str]:
     first, *others = text.split(PLACEHOLDER)
     pieces, before = [re.escape(first)], first
     for part in others:
-        # What follows a full stop is another sentence, or nothing: a full stop within a name is none.
+        # After a full stop only another sentence may follow; a full stop within a name does not count.
         pieces += ("((?: .*?)?)" if before.endswith((".", "?")) else "(.*?)", re.escape(part))
         before = part
     return re.compile("".join(pieces), re.DOTALL)

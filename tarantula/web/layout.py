@@ -1,4 +1,4 @@
-"""What every page has: who is there, the way to the other pages, and a sentence where something went wrong."""
+"""The page layout: header, navigation, page title, and the message shown when a page fails."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language, translate_sentence
 
 PRIMARY_COLOUR = "#1d4ed8"
-"""White on it, and it on white, can be read by everybody."""
+"""Has sufficient contrast with white, as text and as background."""
 QUASAR_LANGUAGES: dict[str, Language] = {"en": "en-GB", "pt": "pt"}
 
 NAVIGATION: list[tuple[str, str, str, Role]] = [
@@ -39,60 +39,60 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/people", mark("People"), "group", Role.ADMINISTRATOR),
     ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]
-"""The pages that can be gone to from everywhere: address, name, picture, and whose they are."""
+"""Entries of the menu: path, label, icon, and the role that sees it."""
 
 Builder = Callable[..., Any]
 
 
 class _Page(ui.page):
-    """A page in the language of whoever asks for it, also for what Quasar says and for screen readers."""
+    """A page whose framework texts are in the reader's language."""
 
     def resolve_language(self) -> Language:
-        """Return what Quasar calls the language."""
+        """Return Quasar's name of the language."""
         return QUASAR_LANGUAGES[language()]
 
 
-def page(path: str, title: str, needed: Role = Role.READER) -> Callable[[Builder], Builder]:
-    """Make a page of a function whose first argument is a `Desk`; the others are those of the address.
+def page(path: str, title: str, role: Role = Role.READER) -> Callable[[Builder], Builder]:
+    """Register a function as a page; its first parameter is a `ServiceContext`, the others come from the address.
 
-    Whoever is not logged in is asked to. A `TarantulaError` is shown as a sentence.
+    Requests without a login are redirected to the login page. A `TarantulaError` is shown on the page.
     """
 
     def decorate(build: Builder) -> Builder:
-        own = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
+        parameters = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
 
         @functools.wraps(build)
-        def shown(request: Request, **arguments: Any) -> Response | None:
+        def render(request: Request, **arguments: Any) -> Response | None:
             person = request.state.person
             if person is None:
                 return RedirectResponse(f"/login?next={request.url.path}", status_code=303)
             set_language(request.state.language)
-            desk = request.state.gate.desk(person)
+            context = request.state.authenticator.context(person)
             ui.page_title(f"{_(title)} · Tarântula")
-            _frame(desk, request.url)
+            _render_frame(context, request.url)
             with ui.element("main").classes("w-full max-w-screen-xl mx-auto p-2 sm:p-4").props('id="main"'):
-                _contents(desk, build, needed, title, arguments)
+                _render_content(context, build, role, title, arguments)
             return None
 
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
-        shown.__signature__ = inspect.Signature([request, *own])  # type: ignore[attr-defined]
-        _Page(path)(shown)
+        render.__signature__ = inspect.Signature([request, *parameters])  # type: ignore[attr-defined]
+        _Page(path)(render)
         return build
 
     return decorate
 
 
-def _contents(desk: ServiceContext, build: Builder, needed: Role, title: str, arguments: dict[str, Any]) -> None:
+def _render_content(context: ServiceContext, build: Builder, role: Role, title: str, arguments: dict[str, Any]) -> None:
     try:
-        desk.person.check(needed)
-        build(desk, **arguments)
+        context.person.check(role)
+        build(context, **arguments)
     except TarantulaError as error:
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
         show_error(str(error))
 
 
 def show_error(sentence: str) -> None:
-    """Show what went wrong, where the reader looks, and in the reader's language."""
+    """Show an error message on the page, translated."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
         ui.label(translate_sentence(sentence))
@@ -103,27 +103,27 @@ def heading(text: str) -> None:
     ui.label(text).props('role="heading" aria-level="1"').classes("text-h5 mb-2")
 
 
-def _frame(desk: ServiceContext, address: URL) -> None:
+def _render_frame(context: ServiceContext, address: URL) -> None:
     ui.colors(primary=PRIMARY_COLOUR)
     ui.link(_("Skip to content"), "#main").classes("sr-only focus:not-sr-only")
     with ui.header().classes("items-center bg-slate-800 text-white px-2 py-1 gap-2 flex-nowrap"):
         drawer_button = ui.button(icon="menu").props(f'flat color=white aria-label="{_("Menu")}"')
         ui.link("Tarântula", "/").classes("text-h6 text-white no-underline")
         ui.space()
-        _languages(address)
-        ui.link(f"{desk.person.name} · {_(desk.person.role)}", "/account").classes("text-sm text-white truncate")
+        _language_links(address)
+        ui.link(f"{context.person.name} · {_(context.person.role)}", "/account").classes("text-sm text-white truncate")
         with ui.element("form").props('method="post" action="/logout"'):
             ui.button(icon="logout").props(f'flat color=white type="submit" aria-label="{_("Log out")}"')
-    # Open on wide windows, which the browser knows at once.
+    # The browser opens it at once on wide windows.
     drawer = ui.left_drawer(value=False).classes("bg-slate-100 p-2").props("width=230 show-if-above")
     with drawer, ui.element("nav").classes("w-full").props(f'aria-label="{_("Pages")}"'):
-        for target, name, icon, needed in NAVIGATION:
-            if desk.person.role.allows(needed):
-                _entry(target, name, icon, address.path)
+        for target, name, icon, role in NAVIGATION:
+            if context.person.role.allows(role):
+                _menu_entry(target, name, icon, address.path)
     drawer_button.on_click(drawer.toggle)
 
 
-def _entry(target: str, name: str, icon: str, path: str) -> None:
+def _menu_entry(target: str, name: str, icon: str, path: str) -> None:
     here = path == target or (target != "/" and path.startswith(f"{target}/"))
     with ui.link(target=target).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
         ui.icon(icon)
@@ -132,10 +132,10 @@ def _entry(target: str, name: str, icon: str, path: str) -> None:
         link.props('aria-current="page"').classes("font-bold bg-slate-200 rounded")
 
 
-def _languages(address: URL) -> None:
+def _language_links(address: URL) -> None:
     here = f"{address.path}?{address.query}" if address.query else address.path
-    for name, called in LANGUAGES.items():
+    for name, label in LANGUAGES.items():
         if name != language():
-            ui.link(called, f"/language/{name}?back={quote(here, safe='')}").classes("text-white").props(
+            ui.link(label, f"/language/{name}?back={quote(here, safe='')}").classes("text-white").props(
                 f'lang="{name}" hreflang="{name}"'
             )

@@ -4,35 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
 from fastapi import APIRouter, HTTPException, Request
-from sqlalchemy import func, select
 from starlette.responses import StreamingResponse
 
 from tarantula import __version__
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.models import Firing, SourceState
+from tarantula.core.polling import Poller
 from tarantula.progress.snapshot import ItemWatch
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
+from tarantula.services.streams.values import source_stamps
 
 ITEM_POLL_SECONDS = 0.5
-"""Seconds between two looks at an item."""
+"""Interval between two polls of an item."""
 KEEPALIVE_SECONDS = 15.0
-"""Seconds after which a stream without news says that it is still there."""
+"""Interval between keep-alive messages of a stream without changes."""
 MAX_STREAM_SECONDS = 600.0
-"""Seconds after which a stream ends: the browser asks again, and is let in or not."""
+"""Maximum duration of a stream; the browser then reconnects and is authenticated again."""
 AFTER_END_SECONDS = 30.0
-"""Seconds for which an item that has ended is still watched: somebody may have resumed it."""
+"""How long an item that has ended is still polled, since it may be resumed."""
 STATIC = Path(__file__).parent / "static"
 LIVE_SCRIPT = f"/static/live.js?{__version__}"
-"""Shows what is sent, on the page of an item."""
+"""Script of the item page that shows the events."""
 RETRY_MESSAGE = b"retry: 1000\n\n"
 KEEPALIVE_MESSAGE = b": still here\n\n"
 END_MESSAGE = b"event: end\ndata: {}\n\n"
@@ -41,181 +41,144 @@ router = APIRouter()
 
 
 class ItemChannel:
-    """What is seen of one item, for as long as somebody watches it."""
+    """Polls one item while at least one page shows it."""
 
     def __init__(self, watch: ItemWatch) -> None:
         self._watch = watch
-        self._news = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
-        self.readers = 0
-        self.latest: bytes | None = None
-        self.is_over = False
+        self._poller: Poller[object] = Poller(self._poll, ITEM_POLL_SECONDS)
+        self._polled = asyncio.Event()
+        self._active_at = 0.0
+        self._latest: bytes | None = None
+        self._is_over = False
+
+    @property
+    def has_readers(self) -> bool:
+        """Whether a page shows the item."""
+        return self._poller.has_subscribers
 
     async def stream(self) -> AsyncIterator[bytes]:
-        """Yield what is seen, as it changes; whoever is slow misses what is outdated."""
-        self.readers += 1
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
+        """Yield server-sent events with the state of the item when it changes; slow readers skip outdated states."""
+        reader = object()
+        if self._poller.add(reader):
+            self._active_at, self._is_over = monotonic(), False
         try:
             yield RETRY_MESSAGE
             async for message in self._messages():
                 yield message
         finally:
-            self.readers -= 1
+            self._poller.remove(reader)
 
     async def _messages(self) -> AsyncIterator[bytes]:
         sent: bytes | None = None
-        ends = monotonic() + MAX_STREAM_SECONDS
-        while monotonic() < ends:
-            news = self._news
-            if self.latest is not None and self.latest is not sent:
-                sent = self.latest
+        ends_at = monotonic() + MAX_STREAM_SECONDS
+        while monotonic() < ends_at:
+            polled = self._polled
+            if self._latest is not None and self._latest is not sent:
+                sent = self._latest
                 yield sent
-            elif self.is_over:
+            elif self._is_over:
                 yield END_MESSAGE
                 return
             else:
                 try:
                     async with asyncio.timeout(KEEPALIVE_SECONDS):
-                        await news.wait()
+                        await polled.wait()
                 except TimeoutError:
                     yield KEEPALIVE_MESSAGE
 
-    async def _run(self) -> None:
-        self.is_over = False
-        before, alive_at = b"", monotonic()
-        while self.readers and not self.is_over:
-            began = monotonic()
-            try:
-                sight = await asyncio.to_thread(self._watch.snapshot)
-            except TarantulaError:
-                # It was removed, or the database is away: whoever still looks asks again.
-                self.is_over = True
-            else:
-                seen = sight.model_dump_json().encode()
-                alive_at = began if sight.is_alive else alive_at
-                self.is_over = began > alive_at + AFTER_END_SECONDS
-                if seen != before:
-                    before, self.latest = seen, b"data: " + seen + b"\n\n"
-            self._tell()
-            await asyncio.sleep(max(ITEM_POLL_SECONDS - (monotonic() - began), 0))
-
-    def _tell(self) -> None:
-        told, self._news = self._news, asyncio.Event()
-        told.set()
+    async def _poll(self, readers: Collection[object]) -> bool:
+        try:
+            snapshot = await asyncio.to_thread(self._watch.snapshot)
+        except TarantulaError:
+            # The item was removed, or the database failed: the browser reconnects.
+            self._is_over = True
+        else:
+            now = monotonic()
+            self._active_at = now if snapshot.is_alive else self._active_at
+            self._is_over = now > self._active_at + AFTER_END_SECONDS
+            message = b"data: " + snapshot.model_dump_json().encode() + b"\n\n"
+            # The same object stays if nothing has changed: readers compare by identity.
+            self._latest = message if message != self._latest else self._latest
+        self._polled.set()
+        self._polled = asyncio.Event()
+        return not self._is_over
 
 
 _channels: dict[str, ItemChannel] = {}
 
 
-async def channel_of(desk: ServiceContext, urn: str) -> ItemChannel:
-    """Return the one channel of an item in this process."""
-    for other in [name for name, channel in _channels.items() if not channel.readers]:
+async def channel_of(context: ServiceContext, urn: str) -> ItemChannel:
+    """Return the channel of an item; one per process."""
+    for other in [name for name, channel in _channels.items() if not channel.has_readers]:
         del _channels[other]
     if urn not in _channels:
-        watch = await asyncio.to_thread(items.watch_item, desk, urn)
+        watch = await asyncio.to_thread(items.watch_item, context, urn)
         _channels.setdefault(urn, ItemChannel(watch))
     return _channels[urn]
 
 
 @router.get(
-    "/api/items/{urn}/live", summary="An item while it happens", tags=["items"], response_class=StreamingResponse
+    "/api/items/{urn}/live", summary="Live progress of an item", tags=["items"], response_class=StreamingResponse
 )
 async def live(request: Request, urn: str) -> StreamingResponse:
-    """Send what is seen of an item as server-sent events, whenever it changes, at most twice a second."""
+    """Send the state of an item as server-sent events when it changes, at most twice a second."""
     if request.state.person is None:
         raise HTTPException(401, "Log in first.")
-    desk: ServiceContext = request.state.gate.desk(request.state.person)
-    channel = await channel_of(desk, urn)
+    context: ServiceContext = request.state.authenticator.context(request.state.person)
+    channel = await channel_of(context, urn)
     return StreamingResponse(
         channel.stream(),
         media_type="text/event-stream",
-        # Nothing on the way may hold back what is sent.
+        # No proxy may buffer the stream.
         headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"},
     )
 
 
 SOURCE_POLL_SECONDS = 0.25
-"""Seconds between two looks."""
-REMOVED_STAMP = -1
-"""The stamp of a source that is no longer there."""
-BATCH_SIZE = 500
-"""Sources that are asked for in one question."""
+"""Interval between two polls of the sources."""
 logger = logging.getLogger(__name__)
 
 
 class SourceChanges(NamedTuple):
-    """What has changed on a page."""
+    """Changes that concern a page."""
 
     sources: frozenset[int]
     fired: bool
-    """Whether an alert did, of anybody."""
+    """Whether an alert of any account fired."""
 
 
 class SourceListener:
-    """A page that shows sources, and knows how it shows them."""
+    """A page that shows sources, with the state in which it shows them."""
 
-    def __init__(self, hear: Callable[[SourceChanges], None]) -> None:
+    def __init__(self, on_changes: Callable[[SourceChanges], None]) -> None:
         self.stamps: dict[int, int] = {}
-        """Those of the sources as they are shown: whoever shows them has seen that they may be."""
+        """Stamp of each source as it is shown; the page has checked that they are visible to its account."""
         self.firing: int | None = None
-        self._hear = hear
+        self._on_changes = on_changes
 
-    def tell(self, stamps: Mapping[int, int], firing: int) -> None:
-        """Say what is otherwise than it is shown; what was not looked at is left for the next time."""
+    def notify(self, stamps: Mapping[int, int], firing: int) -> None:
+        """Report sources whose stamp differs from the one shown; sources that were not polled are skipped."""
         changed = frozenset(number for number, stamp in self.stamps.items() if stamps.get(number, stamp) != stamp)
         fired = self.firing is not None and self.firing != firing
         self.stamps |= {number: stamps[number] for number in changed}
         self.firing = firing
         if changed or fired:
-            self._hear(SourceChanges(changed, fired))
-
-
-class SourceWatcher:
-    """Looks at the stamps of all sources that pages show, for as long as there are any."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._listeners: set[SourceListener] = set()
-        self._task: asyncio.Task[None] | None = None
-
-    def add(self, listener: SourceListener) -> None:
-        """Tell a page from now on."""
-        self._listeners.add(listener)
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._run())
-
-    def remove(self, listener: SourceListener) -> None:
-        """Tell a page nothing more."""
-        self._listeners.discard(listener)
-
-    async def _run(self) -> None:
-        while self._listeners:
-            began = monotonic()
-            wanted = sorted({number for listener in self._listeners for number in listener.stamps})
-            try:
-                stamps, firing = await asyncio.to_thread(self._look, wanted)
-            except TarantulaError as error:
-                logger.debug("Sources could not be looked at: %s", error)
-            else:
-                for listener in list(self._listeners):
-                    listener.tell(stamps, firing)
-            await asyncio.sleep(max(SOURCE_POLL_SECONDS - (monotonic() - began), 0))
-
-    def _look(self, wanted: list[int]) -> tuple[dict[int, int], int]:
-        found = dict.fromkeys(wanted, REMOVED_STAMP)
-        with self._database.reading() as session:
-            for some in _batches(wanted):
-                chosen = select(SourceState.source_id, SourceState.stamp).where(SourceState.source_id.in_(some))
-                found.update((number, stamp) for number, stamp in session.execute(chosen))
-            return found, session.scalar(select(func.max(Firing.id))) or 0
-
-
-def _batches(numbers: list[int]) -> Iterator[list[int]]:
-    return (numbers[place : place + BATCH_SIZE] for place in range(0, len(numbers), BATCH_SIZE))
+            self._on_changes(SourceChanges(changed, fired))
 
 
 @lru_cache(maxsize=1)
-def source_watcher(database: Database) -> SourceWatcher:
-    """Return the one of this process."""
-    return SourceWatcher(database)
+def source_poller(database: Database) -> Poller[SourceListener]:
+    """Return the poller of this process: it polls the stamps of all sources that pages show."""
+
+    async def poll(listeners: Collection[SourceListener]) -> bool:
+        shown = sorted({number for listener in listeners for number in listener.stamps})
+        try:
+            stamps, firing = await asyncio.to_thread(source_stamps, database, shown)
+        except TarantulaError as error:
+            logger.debug("The state of the sources could not be read: %s", error)
+        else:
+            for listener in listeners:
+                listener.notify(stamps, firing)
+        return True
+
+    return Poller(poll, SOURCE_POLL_SECONDS)

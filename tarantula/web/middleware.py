@@ -10,12 +10,12 @@ from tarantula.core.errors import TarantulaError
 
 PAGE_POLICY = (
     "default-src 'self'",
-    # The pages' framework writes its scripts and styles into the page, and compiles templates in the browser.
+    # NiceGUI writes inline scripts and styles, and compiles templates in the browser.
     "script-src 'self' 'unsafe-inline' 'unsafe-eval'",
     "style-src 'self' 'unsafe-inline'",
     "font-src 'self' data:",
     "img-src 'self' data: blob:",
-    # Archived pages have an origin of their own; only the page around one keeps it from leading its frame away.
+    # Archived pages have their own origin; frame-src keeps them from navigating their frame elsewhere.
     "frame-src {replay}",
     "connect-src 'self'",
     "object-src 'none'",
@@ -34,7 +34,7 @@ SECURITY_HEADERS = {
 
 
 def add_security_headers(connection: HTTPConnection, send: Send) -> Send:
-    """Add the headers to an answer."""
+    """Return a `send` that adds the security headers to a response."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -51,37 +51,37 @@ def add_security_headers(connection: HTTPConnection, send: Send) -> Send:
 
 
 def content_policy(connection: HTTPConnection) -> str:
-    """Return what a page may load: what is ours, and archived pages in frames."""
+    """Return the content security policy of a page: our own resources, and archived pages in frames."""
     replay = connection.scope.get("state", {}).get("replay")
     try:
-        shown = replay.origin(connection) if replay else "'none'"
+        origin = replay.origin(connection) if replay else "'none'"
     except TarantulaError:
-        shown = "'none'"
-    return "; ".join(PAGE_POLICY).format(replay=shown)
+        origin = "'none'"
+    return "; ".join(PAGE_POLICY).format(replay=origin)
 
 
 NO_RESPONSE = "No response returned."
-"""What Starlette says of an answer that was given up because nobody waits for it."""
+"""Starlette's message for a response that was abandoned because the client disconnected."""
 
 
 class DisconnectMiddleware:
-    """Says nothing of answers that somebody did not wait for: a browser goes on to the next page at any moment."""
+    """Suppresses the error of a response whose client has disconnected."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass."""
-        left = False
+        """Pass a request on."""
+        disconnected = False
 
         async def receiving() -> Message:
-            nonlocal left
+            nonlocal disconnected
             message = await receive()
-            left |= message["type"] == "http.disconnect"
+            disconnected |= message["type"] == "http.disconnect"
             return message
 
         try:
             await self._app(scope, receiving, send)
         except RuntimeError as error:
-            if not left or str(error) != NO_RESPONSE:
+            if not disconnected or str(error) != NO_RESPONSE:
                 raise

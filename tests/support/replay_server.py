@@ -47,7 +47,7 @@ class Showing(NamedTuple):
 
     def item(self, urn: str, path: str, *headers: str) -> Reply:
         """Ask for something of an item, with a ticket."""
-        return self.get(f"/{self.tickets.write(urn)}/{urn}/{path}", *headers)
+        return self.get(f"/{self.tickets.sign(urn)}/{urn}/{path}", *headers)
 
 
 @contextmanager

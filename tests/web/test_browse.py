@@ -118,7 +118,7 @@ def walks_by_links_and_keys(window: Page) -> None:
     frame = shown(window, "Faculdade")
     frame.locator("input").press("n")
     frame.get_by_role("link", name="out").click()
-    expect(window.get_by_text("This link leads out of the item, to http://a.pt/")).to_be_visible()
+    expect(window.get_by_text("This link leaves the item: http://a.pt/")).to_be_visible()
     frame.get_by_role("link", name="frames").click()
     shown(window, "Molduras")
     window.locator("#main").press("p")

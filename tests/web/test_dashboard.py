@@ -283,7 +283,7 @@ def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours:
     ana.goto(f"{place.address}/sources/user.ana.preco")
     ana.get_by_role("checkbox", name="Private: only I can see it").click()
     ana.get_by_role("button", name="Save").click()
-    expect(ana.get_by_text("user.ana.preco is changed.")).to_be_visible()
+    expect(ana.get_by_text("user.ana.preco is saved.")).to_be_visible()
     was_read(database, ours, now(), {"": {"price": "99.25"}})
     dashboard(place, ana)
     expect(card(ana, "O preço").locator(".value")).to_contain_text("99.25")

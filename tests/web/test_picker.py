@@ -74,7 +74,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
     expect(window.get_by_role("group", name="Value 4")).to_contain_text("20")
     expect(lit(frame, "picked")).to_have_text(["SL Benfica", "61", "22"])
 
-    expect(window.get_by_role("radio", name="Row 1 of the table, whoever is there")).to_be_checked()
+    expect(window.get_by_role("radio", name="Row 1 of the table, whatever it contains")).to_be_checked()
     rows_like_it_are_shown(frame, window)
     assert _faults(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
@@ -159,10 +159,10 @@ def keys_choose(frame: FrameLocator, window: Page) -> None:
 
 def rows_like_it_are_shown(frame: FrameLocator, window: Page) -> None:
     """The other rows are marked, and read, when all of them are wanted."""
-    window.get_by_role("radio", name="Every row of the table, 3 now").click()
+    window.get_by_role("radio", name="Every row of the table (3 now)").click()
     expect(window.get_by_role("cell", name="OC Barcelos").first).to_be_visible()
     expect(frame.locator("[data-tarantula-state=like]")).to_have_count(9)
-    window.get_by_role("radio", name="Row 1 of the table, whoever is there").click()
+    window.get_by_role("radio", name="Row 1 of the table, whatever it contains").click()
     expect(window.get_by_role("cell", name="OC Barcelos")).to_have_count(0)
 
 
@@ -195,7 +195,7 @@ def blocks_are_found(frame: FrameLocator, window: Page) -> None:
     # All that was chosen is shown anew; who clicks before that means what was there before.
     expect(votes.get_by_role("paragraph")).to_have_text("7")
     expect(votes.get_by_label("Value type")).to_have_value("whole number")
-    window.get_by_role("radio", name="Every block like this one by its name, 3 now").click()
+    window.get_by_role("radio", name="Every block of this kind, by name (3 now)").click()
     expect(window.get_by_role("cell", name="Terceira").first).to_be_visible()
     expect(window.get_by_role("cell", name="12", exact=True)).to_be_visible()
     window.get_by_role("button", name="Remove 2").click()

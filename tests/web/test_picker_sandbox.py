@@ -72,7 +72,7 @@ def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: PickerServ
     ticket = ticket_for(shown.tickets, first)
     assert shown.get(f"/{ticket}/picked/{first}/page").status == 200
     assert shown.get(f"/{ticket}/picked/{second}/page").status == 403
-    assert shown.get(f"/{shown.tickets.write(first)}/picked/{first}/page").status == 403
+    assert shown.get(f"/{shown.tickets.sign(first)}/picked/{first}/page").status == 403
     assert shown.get(f"/x/picked/{first}/image/0").status == 403
     gone = ticket_for(shown.tickets, "gone")
     assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is not open any more. Open it again."
@@ -142,4 +142,4 @@ def test_what_a_frame_says_is_looked_at_for_its_form(said: object, pointed: Pick
 
 def test_whoever_may_not_add_sources_opens_no_page(picking: PickerService) -> None:
     with pytest.raises(NotAllowed):
-        asyncio.run(picking.ask(Person("rui", Role.READER), PageRequest("http://127.0.0.1:1/")))
+        asyncio.run(picking.fetch(Person("rui", Role.READER), PageRequest("http://127.0.0.1:1/")))

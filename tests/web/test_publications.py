@@ -92,7 +92,7 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
         }
         window.get_by_label("Maximum link depth").fill("7")
         window.get_by_role("button", name="Save").click()
-        expect(window.get_by_text("fcul is changed.")).to_be_visible()
+        expect(window.get_by_text("fcul is saved.")).to_be_visible()
         assert _stored(sqlite_config, "fcul").depth == 7
         with window.expect_download() as downloaded:
             window.get_by_role("button", name="Export").click()

@@ -72,11 +72,11 @@ def test_a_ticket_is_for_one_item_and_for_a_while(sqlite: Database, config: Conf
     urn, other = (archive(config, sqlite, month, {}) for month in (1, 2))
     convert_item(config, sqlite, urn)
     with showing(config, sqlite, TicketSigner(lambda: now[0])) as server:
-        ticket = server.tickets.write(urn)
+        ticket = server.tickets.sign(urn)
         address = f"/{ticket}/{urn}/copy/index.html"
         assert server.get(address).status == 200
         assert server.get(address.replace(urn, other)).status == 403
-        assert server.get(address.replace(ticket, TicketSigner(lambda: now[0]).write(urn))).status == 403
+        assert server.get(address.replace(ticket, TicketSigner(lambda: now[0]).sign(urn))).status == 403
         until, _, signature = ticket.partition("-")
         later = f"{int(until, 16) + 1:x}-{signature}"
         for forged in (later, until, f"{until}-", f"-{signature}", "x", "%00", "é", f"{ticket}x", ticket[:-1]):
@@ -119,7 +119,7 @@ def test_paths_that_lead_up_stay_inside(shown: Shown, config: Config) -> None:
     linked = mirror / "web" / "www.fc.ul.pt" / name
     linked.unlink()
     linked.symlink_to(config.home / "secret.html")
-    begin = f"/{shown.server.tickets.write(shown.urn)}/{shown.urn}/copy"
+    begin = f"/{shown.server.tickets.sign(shown.urn)}/{shown.urn}/copy"
     odd = [
         f"{begin}//{config.home}/secret.html",
         f"{begin}/{config.home}/secret.html",
@@ -131,8 +131,8 @@ def test_paths_that_lead_up_stay_inside(shown: Shown, config: Config) -> None:
         f"{begin}/.conversion.json",
         f"{begin}/",
         f"{begin[:-5]}/original/../copy/index.html",
-        f"/{shown.server.tickets.write('..')}/../copy/secret.html",
-        f"/{shown.server.tickets.write('.')}/%2e/copy/secret.html",
+        f"/{shown.server.tickets.sign('..')}/../copy/secret.html",
+        f"/{shown.server.tickets.sign('.')}/%2e/copy/secret.html",
         "/../../etc/passwd",
         "/tell.js/../../../../secret.html",
         "/tell.js%00",
@@ -162,14 +162,14 @@ def test_every_answer_is_sealed_also_what_goes_wrong(shown: Shown) -> None:
         assert "set-cookie" not in reply.headers
         assert REPLAY_HEADERS.items() <= reply.headers.items()
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
-        reply = shown.server.get(f"/{shown.server.tickets.write(shown.urn)}/{shown.urn}/copy/index.html", method=method)
+        reply = shown.server.get(f"/{shown.server.tickets.sign(shown.urn)}/{shown.urn}/copy/index.html", method=method)
         assert reply.status == 405
         assert reply.headers["content-security-policy"].startswith("sandbox;")
 
 
 def test_websockets_are_refused(shown: Shown) -> None:
     upgrade = ("Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==")
-    address = f"/{shown.server.tickets.write(shown.urn)}/{shown.urn}/copy/index.html"
+    address = f"/{shown.server.tickets.sign(shown.urn)}/{shown.urn}/copy/index.html"
     assert shown.server.get(address, *upgrade, "Connection: Upgrade").status in (400, 403)
 
 

@@ -87,7 +87,7 @@ def browser(sqlite: Database, config: Config) -> Browser:
     for router in (search.router, search.suggest_router, api.router):
         app.include_router(router)
     add_error_handlers(app)
-    app.add_middleware(AuthMiddleware, gate=Authenticator(config, sqlite))
+    app.add_middleware(AuthMiddleware, authenticator=Authenticator(config, sqlite))
     app.add_middleware(ReplayMiddleware, replay=ReplayOrigin(TicketSigner(), 8091))
     with sqlite.session() as session:
         secret = sessions.begin_session(session, None, "ana")
@@ -127,7 +127,7 @@ def test_what_strangers_wrote_never_becomes_markup(filled: Browser) -> None:
 def test_pages_that_do_not_exist_are_said_to_be_none(filled: Browser, number: str) -> None:
     answer = filled.get("/search", q="curso", page=number)
     assert answer.status_code == 200
-    assert re.search("is no number of a page|Only the first 1000 pages are shown", answer.text)
+    assert re.search("is not a page number|Only the first 1000 pages are available", answer.text)
     assert re.search("There is nothing on this page|Curso", answer.text)
 
 
@@ -136,7 +136,7 @@ def test_pages_that_do_not_exist_are_said_to_be_none(filled: Browser, number: st
     [
         ("", "Search what was collected"),
         ("   \t ", "Type a word, or several."),
-        ("de " * 10_000, "Only the first 10000 letters are looked at.(.|\n)*Only the first 64 words are looked for."),
+        ("de " * 10_000, "Only the first 10000 characters are used.(.|\n)*Only the first 64 words are looked for."),
         ('"curso de', "Nothing was found|Page 1 of"),
         ("\x01\x02curso\x7f", "Page 1 of 3"),
         ("\0curso\0", "Page 1 of 3"),
@@ -175,7 +175,7 @@ def test_a_result_has_its_other_captures_and_those_that_are_equal(filled: Browse
     assert "Other captures:" in answer.text
     assert len([link for link in links(answer.text) if link.startswith("/search/copy/")]) == 2
     equal = filled.get("/search", q='"número 1"')
-    assert "1 more with the same bytes." in equal.text
+    assert "1 more exact duplicates." in equal.text
 
 
 def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
@@ -199,11 +199,11 @@ def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
     found = SearchResults(query=HOSTILE, page=1, pages=9, documents=99, results=[told], facets=facets)
     asked = parse_results_query(HOSTILE, "2", "best", "")
     html = templates.get_template("search.html").render(
-        asked=asked,
+        query=asked,
         found=found,
         orders=search.ORDER_LABELS,
         notes=[HOSTILE],
-        did_you_mean=(HOSTILE, asked.asking(HOSTILE)),
+        did_you_mean=(HOSTILE, asked.with_query(HOSTILE)),
         results=[result_view(asked, told, [])],
         facets=facet_views(asked, facets),
         pages=page_links(asked, found),
@@ -214,9 +214,9 @@ def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
     assert TAG.findall(html) == ["script"], "only our own"
     assert not [link for link in links(html) if link.startswith("javascript:")]
     assert "Live page" not in html
-    assert "2 more with the same bytes." in html
-    assert "4 more that are nearly equal." in html
-    assert [link for link in links(html) if "unfold=1" in link] == [asked.folded(True)]
+    assert "2 more exact duplicates." in html
+    assert "4 more near-duplicates." in html
+    assert [link for link in links(html) if "unfold=1" in link] == [asked.with_unfold(True)]
 
 
 def test_a_gateway_is_asked_if_one_is_named(
@@ -366,7 +366,7 @@ def test_the_pages_speak_portuguese(filled: Browser) -> None:
     answer = filled.get("/search", q="curso", page="x")
     assert '<html lang="pt">' in answer.text
     assert "Documentos: 24. Página 1 de 3." in answer.text
-    assert "não é o número de uma página" in answer.text
+    assert "não é um número de página" in answer.text
     assert "Escreva uma palavra, ou várias." in filled.get("/search", q=" ").text
 
 

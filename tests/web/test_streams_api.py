@@ -52,14 +52,14 @@ class Client:
 @pytest.fixture
 def ask(sqlite: Database, config: Config) -> Client:
     """A client of the API; whose name is told in a header, as the door tells it otherwise."""
-    app, gate = FastAPI(), Authenticator(config, sqlite)
+    app, authenticator = FastAPI(), Authenticator(config, sqlite)
     app.include_router(api.router)
     add_error_handlers(app)
 
     @app.middleware("http")
     async def told(request: Request, go_on: Callable[[Request], Awaitable[Response]]) -> Response:
         name, _, role = request.headers.get("who", "ana curator").partition(" ")
-        request.state.person, request.state.gate = Person(name, Role(role)), gate
+        request.state.person, request.state.authenticator = Person(name, Role(role)), authenticator
         return await go_on(request)
 
     return Client(app)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
+from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError, TarantulaError
-from tarantula.models import Event, PutAside, Series, Source
+from tarantula.models import Event, Firing, PutAside, Series, Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
@@ -28,6 +29,9 @@ from tarantula.streams.sources.retention import Grain
 
 MAX_MOMENT_MICROSECONDS = 2**53
 MAX_POINTS = 5000
+REMOVED_STAMP = -1
+"""Stamp of a source that has been removed."""
+STAMPS_PER_QUERY = 500
 
 
 class ValueRow(BaseModel):
@@ -264,3 +268,18 @@ def _point(at: int, summary: ValueSummary) -> PointRow:
         first=summary.first,
         last=summary.last,
     )
+
+
+def source_stamps(database: Database, ids: Sequence[int]) -> tuple[dict[int, int], int]:
+    """Return the stamp of each source, and the id of the newest firing of all accounts.
+
+    A stamp changes with each reading. Removed sources have `REMOVED_STAMP`. Nothing of the sources is revealed, so
+    this needs no account.
+    """
+    stamps = dict.fromkeys(ids, REMOVED_STAMP)
+    with database.reading() as session:
+        for start in range(0, len(ids), STAMPS_PER_QUERY):
+            batch = ids[start : start + STAMPS_PER_QUERY]
+            rows = select(SourceState.source_id, SourceState.stamp).where(SourceState.source_id.in_(batch))
+            stamps.update((number, stamp) for number, stamp in session.execute(rows))
+        return stamps, session.scalar(select(func.max(Firing.id))) or 0

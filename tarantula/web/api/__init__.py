@@ -1,4 +1,4 @@
-"""The API: one module a noun."""
+"""The HTTP API: one module for each kind of resource."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Alerts and what they fired: each person's own."""
+"""API routes of alerts and firings: each account sees its own."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ FiringId = Annotated[int, Field(ge=1, le=2**53 - 1)]
 
 
 class AlertChanges(BaseModel, extra="forbid"):
-    """What is told changes, and the rest stays."""
+    """Fields to change; omitted fields keep their values."""
 
     name: Annotated[str, Field(max_length=MAX_ALERT_NAME_CHARS)] | None = None
     condition: Annotated[str, Field(max_length=MAX_CONDITION_CHARS)] | AlertRule | None = Field(
-        default=None, description="In words, as temperature > 30 and not wind > 50; or as a tree."
+        default=None, description="A text such as temperature > 30 and not wind > 50, or a tree."
     )
     margin: Annotated[str, Field(max_length=40)] | None = None
     hold: Duration = None
@@ -39,110 +39,112 @@ class AlertChanges(BaseModel, extra="forbid"):
 
 
 class NewAlert(AlertChanges):
-    """Something to be told of from now on."""
+    """A new alert."""
 
     source: SourceName
     condition: Annotated[str, Field(max_length=MAX_CONDITION_CHARS)] | AlertRule = Field(
-        description="In words, as temperature > 30 and not wind > 50; or as a tree."
+        description="A text such as temperature > 30 and not wind > 50, or a tree."
     )
 
 
 class AlertTrial(NewAlert):
-    """An alert that is not stored, and a stretch of the past."""
+    """An alert to test on a period of the past; it is not stored."""
 
     begin: datetime | None = None
     end: datetime | None = None
 
 
 class DismissResponse(BaseModel):
-    """How many firings were dismissed."""
+    """Number of dismissed firings."""
 
     count: int
 
 
 class DismissRequest(BaseModel, extra="forbid"):
-    """Which firings."""
+    """Firings to dismiss."""
 
     firings: Annotated[list[FiringId], Field(max_length=1000)] | None = Field(
-        default=None, description="Their numbers; all of them unless told."
+        default=None, description="Their ids; by default all firings."
     )
 
 
 def _fields(body: AlertChanges) -> dict[str, Any]:
-    told = body.model_dump(mode="json", exclude_unset=True, exclude={"source", "begin", "end"})
-    # Nothing is a time like another: it ends the hold, or the pause.
-    return {name: value for name, value in told.items() if value is not None or name in ("hold", "pause")}
+    values = body.model_dump(mode="json", exclude_unset=True, exclude={"source", "begin", "end"})
+    # Null is a value for durations: it removes the hold or the pause.
+    return {name: value for name, value in values.items() if value is not None or name in ("hold", "pause")}
 
 
-@router.get("/alerts", summary="One's own alerts", tags=["alerts"])
+@router.get("/alerts", summary="Your alerts", tags=["alerts"])
 def list_alerts(
-    desk: RequestContext,
-    source: Annotated[str | None, Query(max_length=200, description="Only those on this source.")] = None,
+    context: RequestContext,
+    source: Annotated[str | None, Query(max_length=200, description="Only alerts on this source.")] = None,
 ) -> list[AlertRow]:
-    """Return one's own alerts, by source."""
-    return alerts.list_alerts(desk, source)
+    """Return the alerts of the account, sorted by source."""
+    return alerts.list_alerts(context, source)
 
 
-@router.post("/alerts", summary="Be told of something", status_code=201, tags=["alerts"])
-def add_alert(desk: RequestContext, body: NewAlert) -> AlertRow:
-    """Store an alert on a source that one may see; it is watched from now on."""
-    return alerts.add_alert(desk, body.source, _fields(body))
+@router.post("/alerts", summary="Create an alert", status_code=201, tags=["alerts"])
+def add_alert(context: RequestContext, body: NewAlert) -> AlertRow:
+    """Create an alert on a visible source; it is evaluated from now on."""
+    return alerts.add_alert(context, body.source, _fields(body))
 
 
-@router.post("/checks/alert", summary="How a condition is understood", tags=["alerts"])
-def check_alert(desk: RequestContext, body: NewAlert) -> CheckedCondition:
-    """Say how a condition is understood, or what is wrong with it; nothing is stored."""
-    return alerts.check_condition(desk, body.source, _fields(body))
+@router.post("/checks/alert", summary="Parse a condition", tags=["alerts"])
+def check_alert(context: RequestContext, body: NewAlert) -> CheckedCondition:
+    """Return how a condition is understood, or the error in it; nothing is stored."""
+    return alerts.check_condition(context, body.source, _fields(body))
 
 
-@router.post("/checks/alert/past", summary="When it would have fired", tags=["alerts"])
-def try_alert(desk: RequestContext, body: AlertTrial) -> DryRun:
-    """Say when an alert would have fired in the past, the last thirty days unless told; nothing is stored."""
-    return alerts.dry_run(desk, body.source, _fields(body), body.begin, body.end)
+@router.post("/checks/alert/past", summary="Test an alert on the past", tags=["alerts"])
+def try_alert(context: RequestContext, body: AlertTrial) -> DryRun:
+    """Return when an alert would have fired, by default in the last 30 days; nothing is stored."""
+    return alerts.dry_run(context, body.source, _fields(body), body.begin, body.end)
 
 
 @router.get("/alerts/{number}", summary="One alert", tags=["alerts"])
-def show_alert(desk: RequestContext, number: Number) -> AlertRow:
-    """Return one of one's own alerts."""
-    return alerts.get_alert(desk, number)
+def show_alert(context: RequestContext, number: Number) -> AlertRow:
+    """Return one alert of the account."""
+    return alerts.get_alert(context, number)
 
 
 @router.patch("/alerts/{number}", summary="Change an alert", tags=["alerts"])
-def edit_alert(desk: RequestContext, number: Number, body: AlertChanges) -> AlertRow:
-    """Change some fields; if it looks for something else, it begins anew."""
-    return alerts.edit_alert(desk, number, _fields(body))
+def edit_alert(context: RequestContext, number: Number, body: AlertChanges) -> AlertRow:
+    """Change some fields. If the condition changes, the state of the alert is reset."""
+    return alerts.edit_alert(context, number, _fields(body))
 
 
 @router.delete("/alerts/{number}", summary="Remove an alert", status_code=204, tags=["alerts"])
-def remove_alert(desk: RequestContext, number: Number) -> None:
-    """Forget an alert, with what it fired."""
-    alerts.remove_alert(desk, number)
+def remove_alert(context: RequestContext, number: Number) -> None:
+    """Remove an alert and its firings."""
+    alerts.remove_alert(context, number)
 
 
-@router.get("/alerts/{number}/past", summary="When an alert would have fired", tags=["alerts"])
+@router.get("/alerts/{number}/past", summary="Test a stored alert on the past", tags=["alerts"])
 def replay_alert(
-    desk: RequestContext,
+    context: RequestContext,
     number: Number,
-    begin: Annotated[datetime | None, Query(description="Thirty days before the end unless told.")] = None,
-    end: Annotated[datetime | None, Query(description="Now unless told.")] = None,
+    begin: Annotated[datetime | None, Query(description="By default 30 days before the end.")] = None,
+    end: Annotated[datetime | None, Query(description="By default now.")] = None,
 ) -> DryRun:
-    """Go through the events of the past, and say when one's alert would have fired."""
-    return alerts.dry_run_alert(desk, number, begin, end)
+    """Return when a stored alert would have fired, from the recorded events."""
+    return alerts.dry_run_alert(context, number, begin, end)
 
 
-@router.get("/firings", summary="What fired", tags=["alerts"])
+@router.get("/firings", summary="Firings", tags=["alerts"])
 def list_firings(
-    desk: RequestContext,
+    context: RequestContext,
     limit: Limit = 50,
     before: Cursor = None,
-    alert: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only of this alert.")] = None,
-    unseen: Annotated[bool | None, Query(description="Only those that were not dismissed, or only those.")] = None,
+    alert: Annotated[int | None, Query(ge=1, le=2**31 - 1, description="Only firings of this alert.")] = None,
+    unseen: Annotated[
+        bool | None, Query(description="True: only firings not dismissed; false: only dismissed ones.")
+    ] = None,
 ) -> ResultPage[FiringRow]:
-    """Return what one's own alerts fired, the latest first, and why."""
-    return alerts.list_firings(desk, limit, before, alert=alert, unseen=unseen)
+    """Return the firings of the account's alerts with their reasons, newest first."""
+    return alerts.list_firings(context, limit, before, alert=alert, unseen=unseen)
 
 
-@router.post("/firings/dismiss", summary="Dismiss what fired", tags=["alerts"])
-def dismiss_firings(desk: RequestContext, body: DismissRequest) -> DismissResponse:
-    """Dismiss some firings of one's own alerts, or all of them."""
-    return DismissResponse(count=alerts.dismiss_firings(desk, body.firings))
+@router.post("/firings/dismiss", summary="Dismiss firings", tags=["alerts"])
+def dismiss_firings(context: RequestContext, body: DismissRequest) -> DismissResponse:
+    """Dismiss some or all firings of the account's alerts."""
+    return DismissResponse(count=alerts.dismiss_firings(context, body.firings))

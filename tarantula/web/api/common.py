@@ -26,55 +26,57 @@ from tarantula.web.auth import SESSION_COOKIE, Authenticator
 T = TypeVar("T")
 
 MAX_JSON_NUMBER = 2**53 - 1
-"""A number that every program reads alike."""
+"""Largest integer that every JSON parser reads exactly."""
 
 _token = HTTPBearer(auto_error=False, scheme_name="token", description="A token: see docs/people.md.")
-_session = APIKeyCookie(name=SESSION_COOKIE, auto_error=False, scheme_name="session", description="Of a browser.")
+_session = APIKeyCookie(
+    name=SESSION_COOKIE, auto_error=False, scheme_name="session", description="The session cookie of a browser."
+)
 
 
 class ApiError(BaseModel):
-    """Why it was refused."""
+    """Body of an error response."""
 
     detail: str
     """A sentence that says what was wrong and what to do."""
 
 
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"model": ApiError, "description": "What was told cannot be used."},
-    401: {"model": ApiError, "description": "Nobody has logged in, and no token was shown."},
-    403: {"model": ApiError, "description": "The role is not enough, or another site is behind it."},
-    404: {"model": ApiError, "description": "There is no such thing."},
-    409: {"model": ApiError, "description": "It cannot be done as things are: a name is taken, an item is busy."},
+    400: {"model": ApiError, "description": "A value in the request cannot be used."},
+    401: {"model": ApiError, "description": "No login and no valid token."},
+    403: {"model": ApiError, "description": "The role does not suffice, or the request comes from another site."},
+    404: {"model": ApiError, "description": "Not found."},
+    409: {"model": ApiError, "description": "Conflict with the present state: a name is taken, an item is busy."},
     413: {"model": ApiError, "description": "The request is too large."},
-    422: {"model": ApiError, "description": "A value is missing, or is not what it should be."},
-    503: {"model": ApiError, "description": "The database cannot be used at the moment."},
+    422: {"model": ApiError, "description": "A value is missing or invalid."},
+    503: {"model": ApiError, "description": "The database is not available."},
 }
 
 
 def request_context(request: Request) -> ServiceContext:
-    """Return the desk of whoever asks."""
+    """Return the service context of the request's account; raise 401 without an account."""
     person = request.state.person
     if person is None:
-        raise HTTPException(401, "Show a token that is valid, or log in.", {"WWW-Authenticate": "Bearer"})
-    gate: Authenticator = request.state.gate
-    return gate.desk(person)
+        raise HTTPException(401, "Send a valid token, or log in.", {"WWW-Authenticate": "Bearer"})
+    authenticator: Authenticator = request.state.authenticator
+    return authenticator.context(person)
 
 
 async def check_body(request: Request) -> None:
-    """Refuse JSON that no database could keep: zero bytes, halves of characters, numbers without end."""
+    """Refuse JSON that no database can store: NUL characters, lone surrogates, infinite numbers."""
     if request.method in ("POST", "PUT", "PATCH") and "json" in request.headers.get("content-type", ""):
         try:
             body = await request.json()
         except ValueError:
-            # Whoever reads it next says what is wrong with it.
+            # The next parser reports the error.
             return
-        _check(body)
+        _check_values(body)
 
 
-def _check(body: Any) -> None:
-    left = [body]
-    while left:
-        value = left.pop()
+def _check_values(body: Any) -> None:
+    pending = [body]
+    while pending:
+        value = pending.pop()
         if isinstance(value, str):
             if not _is_text(value):
                 raise TarantulaError(f"{value[:40]!r} holds a zero byte or half a character, which is no text.")
@@ -82,31 +84,29 @@ def _check(body: Any) -> None:
             if not math.isfinite(value) or abs(value) > MAX_JSON_NUMBER:
                 raise TarantulaError(f"A number is at most {MAX_JSON_NUMBER}, and {str(value)[:40]} is not.")
         elif isinstance(value, dict):
-            left += [*value.keys(), *value.values()]
+            pending += [*value.keys(), *value.values()]
         elif isinstance(value, list):
-            left += value
+            pending += value
 
 
 def _is_text(value: str) -> bool:
-    return "\0" not in value and not any("\ud800" <= sign <= "\udfff" for sign in value)
+    return "\0" not in value and not any("\ud800" <= character <= "\udfff" for character in value)
 
 
 def page_of(rows: Sequence[T], limit: int, after: str | None) -> ResultPage[T]:
-    """Return some rows of a list that was asked for in whole."""
-    began = read_cursor(after) or 0
-    more = began + limit < len(rows)
-    return ResultPage(rows=list(rows[began : began + limit]), next=write_cursor(began + limit) if more else None)
+    """Return one page of a complete list of rows."""
+    start = read_cursor(after) or 0
+    more = start + limit < len(rows)
+    return ResultPage(rows=list(rows[start : start + limit]), next=write_cursor(start + limit) if more else None)
 
 
 RequestContext = Annotated[ServiceContext, Depends(request_context)]
-"""The first argument of every function of the API."""
+"""First parameter of every API function."""
 API_DEPENDENCIES = [Security(_token), Security(_session), Depends(check_body)]
-"""The first two say in the OpenAPI document how to come in; who comes in has been seen at the door."""
+"""The first two document authentication in OpenAPI; `AuthMiddleware` has already done it."""
 
-Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_ROWS, description="How many rows.")]
-Cursor = Annotated[
-    str | None, Query(max_length=100, description="Where to go on: the `next` of the page before, as it is.")
-]
+Limit = Annotated[int, Query(ge=1, le=MAX_PAGE_ROWS, description="Maximum number of rows.")]
+Cursor = Annotated[str | None, Query(max_length=100, description="Continue after a page: its `next`, unchanged.")]
 Name = Annotated[str, Path(max_length=100)]
 Urn = Annotated[str, Path(max_length=200, description="The item.")]
 Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
@@ -116,51 +116,51 @@ ERROR_STATUS = (
     *((NotAllowed, 403), (NotFoundError, 404), (ConflictError, 409)),
     *((DatabaseUnavailableError, 503), (UnusableError, 503), (TarantulaError, 400)),
 )
-"""The first that fits."""
+"""Status of each exception class; the first match counts."""
 HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
 def add_error_handlers(app: FastAPI) -> None:
-    """Make every refusal a sentence."""
-    app.add_exception_handler(TarantulaError, _refused)
-    app.add_exception_handler(RequestValidationError, _unreadable)
-    app.add_exception_handler(StarletteHTTPException, _other)
-    app.add_api_route("/api/{rest:path}", _nowhere, methods=HTTP_METHODS, include_in_schema=False)
+    """Register handlers that return every error as JSON with a sentence."""
+    app.add_exception_handler(TarantulaError, _service_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(StarletteHTTPException, _http_error)
+    app.add_api_route("/api/{rest:path}", _not_found, methods=HTTP_METHODS, include_in_schema=False)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
+async def _service_error(request: Request, error: Exception) -> Response:
     status = next(status for kind, status in ERROR_STATUS if isinstance(error, kind))
-    fields = {place: sentence for place, sentence in getattr(error, "fields", {}).items() if place}
+    fields = {field: sentence for field, sentence in getattr(error, "fields", {}).items() if field}
     return JSONResponse({"detail": str(error), **({"fields": fields} if fields else {})}, status)
 
 
-async def _unreadable(request: Request, error: Exception) -> Response:
+async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    complaints = [_without_place(details) for details in error.errors()]
-    fields = {".".join(map(str, one["loc"])): detail_messages([one], ())[0] for one in reversed(complaints)}
-    return JSONResponse({"detail": " ".join(detail_messages(complaints, ())), "fields": fields}, 422)
+    errors = [_without_origin(details) for details in error.errors()]
+    fields = {".".join(map(str, one["loc"])): detail_messages([one], ())[0] for one in reversed(errors)}
+    return JSONResponse({"detail": " ".join(detail_messages(errors, ())), "fields": fields}, 422)
 
 
-async def _other(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, StarletteHTTPException)
     return JSONResponse({"detail": error.detail}, error.status_code, error.headers)
 
 
-async def _nowhere(request: Request) -> Response:
-    """Say that nothing is at an address, or not for what was wanted of it; the pages never see it."""
-    allowed = [method for method in HTTP_METHODS if _is_somewhere({**request.scope, "method": method})]
+async def _not_found(request: Request) -> Response:
+    """Return 405 if the address exists for other methods, else 404; only for addresses below /api."""
+    allowed = [method for method in HTTP_METHODS if _has_route({**request.scope, "method": method})]
     if allowed:
         sentence = f"{request.method} cannot be done here; {', '.join(allowed)} can."
         return JSONResponse({"detail": sentence}, 405, {"Allow": ", ".join(allowed)})
     return JSONResponse({"detail": f"There is nothing at {request.url.path[:200]}."}, 404)
 
 
-def _is_somewhere(scope: Scope) -> bool:
-    others = (route for route in scope["app"].routes if getattr(route, "endpoint", None) is not _nowhere)
+def _has_route(scope: Scope) -> bool:
+    others = (route for route in scope["app"].routes if getattr(route, "endpoint", None) is not _not_found)
     return any(route.matches(scope)[0] == Match.FULL for route in others if not isinstance(route, Mount))
 
 
-def _without_place(details: ErrorDetails) -> ErrorDetails:
-    """Leave out whether it was in the body or in the address."""
-    place = details["loc"][1:] or ("body",)
-    return {**details, "loc": place}
+def _without_origin(details: ErrorDetails) -> ErrorDetails:
+    """Remove the first part of the location: body, path or query."""
+    field = details["loc"][1:] or ("body",)
+    return {**details, "loc": field}

@@ -1,4 +1,4 @@
-"""Accepting and rejecting items, and what helps to decide."""
+"""API routes of validation: undecided items, indicators, accept and reject."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ router = APIRouter(tags=["decisions"])
 
 
 class AttributeModel(BaseModel):
-    """Read from what the stages return."""
+    """A model that is read from attributes of service results."""
 
     model_config = ConfigDict(from_attributes=True)
 
 
 class DecisionRow(AttributeModel):
-    """What somebody made of an item."""
+    """A decision about an item."""
 
     urn: str
     publication: str
@@ -32,7 +32,7 @@ class DecisionRow(AttributeModel):
 
 
 class UndecidedRow(AttributeModel):
-    """An item that somebody should decide about."""
+    """An item without a decision."""
 
     urn: str
     publication: str
@@ -41,43 +41,43 @@ class UndecidedRow(AttributeModel):
 
 
 class AcceptRequest(BaseModel, extra="forbid"):
-    """Why an item is accepted."""
+    """Request to accept an item."""
 
     why: str = Field(default="", max_length=10_000)
-    anyway: bool = Field(default=False, description="Also if it is not complete.")
+    anyway: bool = Field(default=False, description="Accept it even if it is not complete.")
 
 
 class RejectRequest(BaseModel, extra="forbid"):
-    """Why an item is rejected."""
+    """Request to reject an item."""
 
     why: str = Field(min_length=1, max_length=10_000)
 
 
-@router.get("/undecided", summary="Items that wait for a decision")
-def list_undecided(desk: RequestContext) -> list[UndecidedRow]:
-    """Return the items that nobody decided about, those that ask for attention first; the newest 200."""
-    return [UndecidedRow.model_validate(row) for row in decisions.list_undecided(desk)]
+@router.get("/undecided", summary="Items without a decision")
+def list_undecided(context: RequestContext) -> list[UndecidedRow]:
+    """Return the newest 200 items without a decision; those that need attention come first."""
+    return [UndecidedRow.model_validate(row) for row in decisions.list_undecided(context)]
 
 
-@router.get("/items/{urn}/attention", summary="What helps to decide")
-def show_attention(desk: RequestContext, urn: Urn) -> ItemAttention:
-    """Return the rules that an item breaks, its indicators, and what needs a look first."""
-    return decisions.item_attention(desk, urn)
+@router.get("/items/{urn}/attention", summary="Indicators of an item")
+def show_attention(context: RequestContext, urn: Urn) -> ItemAttention:
+    """Return the attention rules that an item breaks, its indicators, and the documents to review first."""
+    return decisions.item_attention(context, urn)
 
 
-@router.get("/items/{urn}/decisions", summary="What was decided")
-def list_decisions(desk: RequestContext, urn: Urn) -> list[DecisionRow]:
-    """Return what was decided about an item, oldest first."""
-    return [DecisionRow.model_validate(row) for row in decisions.list_decisions(desk, urn)]
+@router.get("/items/{urn}/decisions", summary="Decisions about an item")
+def list_decisions(context: RequestContext, urn: Urn) -> list[DecisionRow]:
+    """Return the decisions about an item, oldest first."""
+    return [DecisionRow.model_validate(row) for row in decisions.list_decisions(context, urn)]
 
 
 @router.post("/items/{urn}/validate", summary="Accept an item")
-def validate_item(desk: RequestContext, urn: Urn, body: AcceptRequest) -> DecisionRow:
+def validate_item(context: RequestContext, urn: Urn, body: AcceptRequest) -> DecisionRow:
     """Accept an item that has ended. For curators."""
-    return DecisionRow.model_validate(decisions.validate(desk, urn, body.why, body.anyway))
+    return DecisionRow.model_validate(decisions.validate(context, urn, body.why, body.anyway))
 
 
 @router.post("/items/{urn}/reject", summary="Reject an item")
-def reject_item(desk: RequestContext, urn: Urn, body: RejectRequest) -> DecisionRow:
-    """Refuse an item that has ended, with a reason. For curators."""
-    return DecisionRow.model_validate(decisions.reject(desk, urn, body.why))
+def reject_item(context: RequestContext, urn: Urn, body: RejectRequest) -> DecisionRow:
+    """Reject an item that has ended; a reason is required. For curators."""
+    return DecisionRow.model_validate(decisions.reject(context, urn, body.why))

@@ -20,40 +20,40 @@ DocumentNumber = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` o
 
 @router.get("/items/{urn}/documents", summary="Documents of an item")
 def list_documents(
-    desk: RequestContext,
+    context: RequestContext,
     urn: Urn,
     state: Annotated[int | None, Query(ge=MIN_STATE, le=MAX_STATE)] = None,
-    type: Annotated[str | None, Query(max_length=127, description="Its MIME type.")] = None,
+    type: Annotated[str | None, Query(max_length=127, description="The MIME type.")] = None,
     server: Annotated[str | None, Query(max_length=270)] = None,
     depth: Annotated[int | None, Query(ge=0, le=2**31 - 1)] = None,
-    words: Annotated[str, Query(max_length=200, description="All of them are in its URL, in any case.")] = "",
+    words: Annotated[str, Query(max_length=200, description="Words that the URL contains; case is ignored.")] = "",
     limit: Limit = 50,
     after: Cursor = None,
 ) -> ResultPage[DocumentSummary]:
-    """Return documents in the order in which they became known; a page may be short and not be the last."""
+    """Return documents in order of discovery. A page may be short without being the last one."""
     filters = DocumentFilters(state=state, type=type, server=server, depth=depth, words=words)
-    return documents.list_documents(desk, urn, filters, limit, after)
+    return documents.list_documents(context, urn, filters, limit, after)
 
 
 @router.get("/items/{urn}/documents/{number}", summary="One document")
-def show_document(desk: RequestContext, urn: Urn, number: DocumentNumber) -> DocumentDetail:
-    """Return a document's reason, headers, via, links out and other captures."""
-    return documents.get_document(desk, urn, number)
+def show_document(context: RequestContext, urn: Urn, number: DocumentNumber) -> DocumentDetail:
+    """Return a document with its reason, headers, referring page, outgoing links and other captures."""
+    return documents.get_document(context, urn, number)
 
 
-@router.get("/items/{urn}/documents/{number}/links-in", summary="Documents that name one")
+@router.get("/items/{urn}/documents/{number}/links-in", summary="Incoming links of a document")
 def list_links_in(
-    desk: RequestContext, urn: Urn, number: DocumentNumber, limit: Limit = 50, after: Cursor = None
+    context: RequestContext, urn: Urn, number: DocumentNumber, limit: Limit = 50, after: Cursor = None
 ) -> ResultPage[DocumentSummary]:
-    """Return documents of the item that have a link to one of them."""
-    return documents.documents_linking_to(desk, urn, number, limit, after)
+    """Return the documents of the item that link to a document."""
+    return documents.documents_linking_to(context, urn, number, limit, after)
 
 
 differences_router = APIRouter(tags=["differences"])
 
 
 class DiffPieceRow(BaseModel):
-    """A part of a line: same, gone or new."""
+    """Part of a line: same, gone or new."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -62,7 +62,7 @@ class DiffPieceRow(BaseModel):
 
 
 class DiffLineRow(BaseModel):
-    """A line of one text or of both: same, gone, new, or changed."""
+    """Line of one text or of both: same, gone, new or changed."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -73,7 +73,7 @@ class DiffLineRow(BaseModel):
 
 
 class TextDiffRow(BaseModel):
-    """The changed places of a text, or why there are none to show."""
+    """The changed parts of a text, or the reason why there are none."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -81,20 +81,20 @@ class TextDiffRow(BaseModel):
     note: str
 
 
-@differences_router.get("/items/{urn}/differences", summary="What changed since another item")
+@differences_router.get("/items/{urn}/differences", summary="Compare with another item")
 def list_differences(
-    desk: RequestContext,
+    context: RequestContext,
     urn: Urn,
     before: Annotated[str, Query(max_length=200, description="The earlier item.")],
-    same: Annotated[bool, Query(description="Also what is the same.")] = False,
+    same: Annotated[bool, Query(description="Include unchanged documents.")] = False,
     limit: Limit = 50,
     after: Cursor = None,
 ) -> ItemDifferences:
-    """Return what is new, changed and gone between an earlier item and this one."""
-    return compare_items(desk, before, urn, same=same, limit=limit, place=after)
+    """Return the new, changed and missing documents of this item compared with an earlier one."""
+    return compare_items(context, before, urn, same=same, limit=limit, place=after)
 
 
-@differences_router.get("/items/{urn}/documents/{number}/difference", summary="What changed in a text")
-def show_difference(desk: RequestContext, urn: Urn, number: DocumentNumber) -> TextDiffRow:
-    """Return what changed in the text of a document since the item before."""
-    return TextDiffRow.model_validate(walkthrough.compare_with_previous(desk, urn, number))
+@differences_router.get("/items/{urn}/documents/{number}/difference", summary="Compare the text of a document")
+def show_difference(context: RequestContext, urn: Urn, number: DocumentNumber) -> TextDiffRow:
+    """Return the differences between the text of a document and its text in the previous item."""
+    return TextDiffRow.model_validate(walkthrough.compare_with_previous(context, urn, number))

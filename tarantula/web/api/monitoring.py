@@ -41,17 +41,17 @@ ProcessCollector(registry=REGISTRY)
 
 
 class MetricsMiddleware:
-    """Counts requests by the name of what they ask for, as OpenAPI has it: addresses are without number."""
+    """Count requests and response times by operation id; addresses would be too many labels."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass, and note how it went."""
+        """Pass the request on, and record its status and duration."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        began, status = perf_counter(), 500
+        started, status = perf_counter(), 500
 
         async def sending(message: Message) -> None:
             nonlocal status
@@ -65,40 +65,40 @@ class MetricsMiddleware:
             route = str(getattr(scope.get("route"), "name", None) or "other")
             method = scope["method"] if scope["method"] in COUNTED_METHODS else "other"
             REQUESTS.labels(method, route, status).inc()
-            SECONDS.labels(route).observe(perf_counter() - began)
+            SECONDS.labels(route).observe(perf_counter() - started)
 
 
-def metrics_text(desk: ServiceContext) -> bytes:
-    """Return every figure, in the text format of Prometheus."""
+def metrics_text(context: ServiceContext) -> bytes:
+    """Return all metrics in the Prometheus text format."""
     own = CollectorRegistry(auto_describe=False)
-    own.register(_Counted(collect_metrics(desk)))
+    own.register(_InstallationCollector(collect_metrics(context)))
     return generate_latest(own) + generate_latest(REGISTRY)
 
 
-class _Counted:
-    """The figures of an installation, as Prometheus has them."""
+class _InstallationCollector:
+    """Prometheus collector of the metrics of an installation."""
 
-    def __init__(self, counted: InstallationMetrics) -> None:
-        self._counted = counted
+    def __init__(self, figures: InstallationMetrics) -> None:
+        self._figures = figures
 
     def collect(self) -> Iterator[Metric]:
-        """Yield each of them."""
-        counted = self._counted
+        """Yield each metric."""
+        figures = self._figures
         yield _gauge("info", "The program.", ["version"], {(__version__,): 1})
-        yield _gauge("publications", "Publications that are described.", [], {(): counted.publications})
-        yield _gauge("items", "Items, by state.", ["state", "validation"], counted.items)
-        collectors = {(host,): number for host, number in counted.collectors.items()}
+        yield _gauge("publications", "Publications that are described.", [], {(): figures.publications})
+        yield _gauge("items", "Items, by state.", ["state", "validation"], figures.items)
+        collectors = {(host,): number for host, number in figures.collectors.items()}
         yield _gauge("collectors", "Collectors at work, by machine.", ["machine"], collectors)
         for field in ("documents", "collected", "waiting", "bytes"):
-            values = {names: getattr(counts, field) for names, counts in counted.under_way.items()}
+            values = {names: getattr(counts, field) for names, counts in figures.under_way.items()}
             yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
-        finished = {(name,): moment.timestamp() for name, moment in counted.finished.items()}
+        finished = {(name,): moment.timestamp() for name, moment in figures.finished.items()}
         yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
-        yield _gauge("stream_value", METRIC_HELP, list(METRIC_LABELS), counted.streams)
+        yield _gauge("stream_value", METRIC_HELP, list(METRIC_LABELS), figures.streams)
 
 
-def _gauge(name: str, words: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily(f"tarantula_{name}", words, labels=labels)
+def _gauge(name: str, help_text: str, labels: list[str], values: Mapping[Any, float]) -> GaugeMetricFamily:
+    family = GaugeMetricFamily(f"tarantula_{name}", help_text, labels=labels)
     for names, value in values.items():
         family.add_metric(names, value)
     return family
@@ -108,35 +108,35 @@ router = APIRouter(tags=["watching"])
 
 
 class Health(BaseModel):
-    """Whether work can be done."""
+    """State of the installation."""
 
     status: Literal["well", "unwell"]
     database: bool
-    """Whether it answers."""
+    """Whether the database answers."""
     home: bool
-    """Whether it can be written."""
+    """Whether the home folder is writable."""
 
 
-@router.get("/health", summary="Whether it is well", responses={503: {"model": Health}})
+@router.get("/health", summary="Health check", responses={503: {"model": Health}})
 def health(request: Request, response: Response) -> Health:
-    """Say whether the database answers and the home can be written. Anybody may ask."""
-    gate: Authenticator = request.state.gate
-    database, home = _answers(gate), os.access(gate.installation.home, os.W_OK)
+    """Return whether the database answers and the home folder is writable. No login is needed."""
+    authenticator: Authenticator = request.state.authenticator
+    database, home = _database_answers(authenticator), os.access(authenticator.installation.home, os.W_OK)
     is_well = database and home
     response.status_code = 200 if is_well else 503
     return Health(status="well" if is_well else "unwell", database=database, home=home)
 
 
-@router.get("/metrics", summary="Figures for Prometheus", dependencies=API_DEPENDENCIES, response_class=Response,
+@router.get("/metrics", summary="Metrics for Prometheus", dependencies=API_DEPENDENCIES, response_class=Response,
     responses={**ERROR_RESPONSES, 200: {"content": {"text/plain": {"schema": {"type": "string"}}}}})  # fmt: skip
-def metrics(desk: RequestContext) -> Response:
-    """Return every figure in the text format of Prometheus. For readers."""
-    return Response(metrics_text(desk), media_type=CONTENT_TYPE_LATEST)
+def metrics(context: RequestContext) -> Response:
+    """Return all metrics in the Prometheus text format. For readers."""
+    return Response(metrics_text(context), media_type=CONTENT_TYPE_LATEST)
 
 
-def _answers(gate: Authenticator) -> bool:
+def _database_answers(authenticator: Authenticator) -> bool:
     try:
-        with gate.database.reading() as session:
+        with authenticator.database.reading() as session:
             return bool(session.scalar(text("SELECT 1")))
     except TarantulaError:
         return False

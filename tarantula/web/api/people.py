@@ -1,4 +1,4 @@
-"""Accounts, tokens and the audit log."""
+"""API routes of accounts, tokens and the audit log."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Password = Annotated[str, Field(min_length=MIN_PASSWORD_LENGTH, max_length=MAX_P
 
 
 class CurrentAccount(BaseModel):
-    """Whoever asks."""
+    """The account of the request."""
 
     name: str
     role: Role
     token: str | None
-    """The name of the token that was shown."""
+    """Name of the token that was used."""
 
 
 class NewAccount(BaseModel, extra="forbid"):
-    """Somebody who may log in from now on."""
+    """A new account."""
 
     name: str = Field(max_length=100)
     role: Role
@@ -39,7 +39,7 @@ class NewAccount(BaseModel, extra="forbid"):
 
 
 class AccountChanges(BaseModel, extra="forbid"):
-    """What is told changes, and the rest stays."""
+    """Fields to change; omitted fields keep their values."""
 
     role: Role | None = None
     password: Password | None = None
@@ -47,75 +47,77 @@ class AccountChanges(BaseModel, extra="forbid"):
 
 
 class TokenRequest(BaseModel, extra="forbid"):
-    """A token for a program."""
+    """A new token."""
 
-    name: str = Field(max_length=100, description="What it is for.")
+    name: str = Field(max_length=100, description="Its purpose.")
     role: Role = Role.READER
-    days: int | None = Field(default=None, ge=1, le=3660, description="How long it lasts; for good unless told.")
-    account: str | None = Field(default=None, max_length=100, description="Whose it is; one's own unless told.")
+    days: int | None = Field(default=None, ge=1, le=3660, description="Days until it expires; by default it does not.")
+    account: str | None = Field(
+        default=None, max_length=100, description="Its account; by default that of the request."
+    )
 
 
-@router.get("/me", summary="Who one is", tags=["people"])
-def me(desk: RequestContext) -> CurrentAccount:
-    """Say who asks, and with which role."""
-    return CurrentAccount(name=desk.person.name, role=desk.person.role, token=desk.person.token)
+@router.get("/me", summary="The current account", tags=["people"])
+def me(context: RequestContext) -> CurrentAccount:
+    """Return the account and role of the request."""
+    return CurrentAccount(name=context.person.name, role=context.person.role, token=context.person.token)
 
 
-@router.get("/people", summary="Every account", tags=["people"])
-def list_accounts(desk: RequestContext) -> list[AccountRow]:
-    """Return every account, by name. For administrators."""
-    return accounts.list_accounts(desk)
+@router.get("/people", summary="Accounts", tags=["people"])
+def list_accounts(context: RequestContext) -> list[AccountRow]:
+    """Return all accounts by name. For administrators."""
+    return accounts.list_accounts(context)
 
 
-@router.post("/people", summary="Make an account", status_code=201, tags=["people"])
-def add_account(desk: RequestContext, body: NewAccount) -> AccountRow:
-    """Make an account. For administrators; the first account is an administrator's."""
-    return accounts.add_account(desk, body.name, body.role, body.password)
+@router.post("/people", summary="Create an account", status_code=201, tags=["people"])
+def add_account(context: RequestContext, body: NewAccount) -> AccountRow:
+    """Create an account. The first account must be an administrator. For administrators."""
+    return accounts.add_account(context, body.name, body.role, body.password)
 
 
 @router.get("/people/{name}", summary="One account", tags=["people"])
-def show_account(desk: RequestContext, name: Name) -> AccountRow:
+def show_account(context: RequestContext, name: Name) -> AccountRow:
     """Return one account. For administrators."""
-    return accounts.get_account(desk, name)
+    return accounts.get_account(context, name)
 
 
 @router.patch("/people/{name}", summary="Change an account", tags=["people"])
-def edit_account(desk: RequestContext, name: Name, body: AccountChanges) -> AccountRow:
-    """Change a role, a password, or whether it is disabled. For administrators."""
-    return accounts.edit_account(desk, name, role=body.role, password=body.password, disabled=body.disabled)
+def edit_account(context: RequestContext, name: Name, body: AccountChanges) -> AccountRow:
+    """Change the role or password of an account, or disable it. For administrators."""
+    return accounts.edit_account(context, name, role=body.role, password=body.password, disabled=body.disabled)
 
 
 @router.delete("/people/{name}", summary="Remove an account", status_code=204, tags=["people"])
-def remove_account(desk: RequestContext, name: Name) -> None:
+def remove_account(context: RequestContext, name: Name) -> None:
     """Remove an account with its sessions and tokens. For administrators."""
-    accounts.remove_account(desk, name)
+    accounts.remove_account(context, name)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])
-def list_tokens(desk: RequestContext) -> list[TokenRow]:
-    """Return one's own tokens; to administrators, those of all."""
-    return tokens.list_tokens(desk)
+def list_tokens(context: RequestContext) -> list[TokenRow]:
+    """Return the tokens of the account; administrators see all tokens."""
+    return tokens.list_tokens(context)
 
 
-@router.post("/tokens", summary="Make a token", status_code=201, tags=["people"])
-def add_token(desk: RequestContext, body: TokenRequest) -> NewToken:
-    """Make a token. Its secret is in the answer, and nowhere after."""
-    return tokens.add_token(desk, body.name, body.role, body.days, body.account)
+@router.post("/tokens", summary="Create a token", status_code=201, tags=["people"])
+def add_token(context: RequestContext, body: TokenRequest) -> NewToken:
+    """Create a token. Only this response contains its secret."""
+    return tokens.add_token(context, body.name, body.role, body.days, body.account)
 
 
-@router.delete("/tokens/{number}", summary="Remove a token", status_code=204, tags=["people"])
-def remove_token(desk: RequestContext, number: Number) -> None:
-    """Make a token useless."""
-    tokens.remove_token(desk, number)
+@router.delete("/tokens/{number}", summary="Revoke a token", status_code=204, tags=["people"])
+def remove_token(context: RequestContext, number: Number) -> None:
+    """Revoke a token."""
+    tokens.remove_token(context, number)
 
 
-@router.get("/audit", summary="Who changed what", tags=["people"])
+@router.get("/audit", summary="Audit log", tags=["people"])
 def list_changes(
-    desk: RequestContext,
+    context: RequestContext,
     limit: Limit = 50,
     before: Cursor = None,
-    who: Annotated[str | None, Query(max_length=100, description="Only what this person changed.")] = None,
-    subject: Annotated[str | None, Query(max_length=300, description="Only what was done to this.")] = None,
+    who: Annotated[str | None, Query(max_length=100, description="Only changes by this account.")] = None,
+    subject: Annotated[str | None, Query(max_length=300, description="Only changes to this subject.")] = None,
 ) -> ResultPage[AuditRow]:
-    """Return what was changed, the latest first. For administrators."""
-    return log.list_audit(desk, limit, before, who, subject)
+    """Return the audit log, newest first. For administrators."""
+    return log.list_audit(context, limit, before, who, subject)

@@ -1,4 +1,4 @@
-"""Searching what was collected, and suggesting what should be."""
+"""API routes of search, completions and suggested URLs."""
 
 from __future__ import annotations
 
@@ -17,47 +17,47 @@ router = APIRouter()
 
 
 class SuggestRequest(BaseModel, extra="forbid"):
-    """What somebody suggests."""
+    """A suggested URL."""
 
     url: str = Field(max_length=10_000, examples=["http://www.fc.ul.pt/"])
 
 
-@router.get("/search", summary="Search what was collected", tags=["search"])
+@router.get("/search", summary="Search", tags=["search"])
 def search_documents(
-    desk: RequestContext,
-    query: Annotated[str, Query(description='Words, "phrases", OR, -word, site: and others.')],
-    page: Annotated[int, Query(ge=1, le=MOST_PAGES, description="Ten results make a page.")] = 1,
-    order: Annotated[SearchOrder, Query(description="What comes first.")] = SearchOrder.BEST,
-    unfold: Annotated[bool, Query(description="Show equal and nearly equal documents one by one.")] = False,
-    explain: Annotated[bool, Query(description="Say how each score came about.")] = False,
+    context: RequestContext,
+    query: Annotated[str, Query(description='Words, "phrases", OR, -word, site: and other filters.')],
+    page: Annotated[int, Query(ge=1, le=MOST_PAGES, description="Page number; a page has ten results.")] = 1,
+    order: Annotated[SearchOrder, Query(description="Order of the results.")] = SearchOrder.BEST,
+    unfold: Annotated[bool, Query(description="List duplicates and near-duplicates separately.")] = False,
+    explain: Annotated[bool, Query(description="Explain the score of each result.")] = False,
 ) -> SearchResults:
-    """Return a page of what was found."""
+    """Return one page of results."""
     return search.search_documents(
-        desk, SearchRequest(query=query, page=page, order=order, unfold=unfold, explain=explain)
+        context, SearchRequest(query=query, page=page, order=order, unfold=unfold, explain=explain)
     )
 
 
-@router.get("/search/completions", summary="How a query may go on", tags=["search"])
+@router.get("/search/completions", summary="Complete a query", tags=["search"])
 def complete_query(
-    desk: RequestContext, prefix: Annotated[str, Query(description="What was typed so far.")]
+    context: RequestContext, prefix: Annotated[str, Query(description="The text typed so far.")]
 ) -> list[str]:
-    """Return completions of what somebody types, the likeliest first."""
-    return search.completions(desk, prefix)
+    """Return completions of a query, the most likely first."""
+    return search.completions(context, prefix)
 
 
-@router.get("/search/panel", summary="The search engine at work", tags=["search"])
-def show_panel(desk: RequestContext) -> SearchPanel:
-    """Return what is searched for most, who answers, and how far the indexes are. For administrators."""
-    return search.search_panel(desk)
+@router.get("/search/panel", summary="State of the search engine", tags=["search"])
+def show_panel(context: RequestContext) -> SearchPanel:
+    """Return the most frequent queries, the barrels and the index backlog. For administrators."""
+    return search.search_panel(context)
 
 
 @router.post("/suggestions", summary="Suggest a URL", status_code=202, tags=["search"])
-def suggest_url(desk: RequestContext, body: SuggestRequest) -> SuggestionStatus:
-    """Have a URL collected, within the rules of the publication for suggestions; a reader's token is not enough."""
-    return suggestions.suggest(desk, body.url)
+def suggest_url(context: RequestContext, body: SuggestRequest) -> SuggestionStatus:
+    """Collect a URL within the rules of the publication for suggestions. Tokens of readers are refused."""
+    return suggestions.suggest(context, body.url)
 
 
-@router.get("/suggestions/{urn}/{number}", summary="What became of a suggestion", tags=["search"])
-def show_suggestion(desk: RequestContext, urn: Urn, number: Number) -> SuggestionStatus:
-    """Return how far a URL is that was suggested."""
-    return suggestions.get_suggestion(desk, urn, number)
+@router.get("/suggestions/{urn}/{number}", summary="State of a suggestion", tags=["search"])
+def show_suggestion(context: RequestContext, urn: Urn, number: Number) -> SuggestionStatus:
+    """Return the state of a suggested URL."""
+    return suggestions.get_suggestion(context, urn, number)

@@ -1,4 +1,4 @@
-"""Servers."""
+"""API routes of servers and their settings."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn, page_of
 
 router = APIRouter(tags=["servers"])
 
-Server = Annotated[str, Path(max_length=270, description="A host name, with the port when it is not the default.")]
+Server = Annotated[str, Path(max_length=270, description="A host name, with the port if it is not the default.")]
 MAX_INTEGER = 2**31 - 1
 
 
 class ServerChanges(BaseModel, extra="forbid"):
-    """What is decided for a server; what is null is as the publication has it, and what is not told stays."""
+    """Settings to change. Null restores the publication's setting; omitted settings keep their values."""
 
     depth: int | None = Field(default=None, ge=0, le=MAX_INTEGER)
     documents: int | None = Field(default=None, ge=0, le=MAX_INTEGER)
@@ -29,36 +29,36 @@ class ServerChanges(BaseModel, extra="forbid"):
 
 
 class AcceptServerResponse(BaseModel):
-    """What a server that was accepted brings."""
+    """Result of accepting a server."""
 
     waiting: int
-    """Refused documents that wait now."""
+    """Number of refused documents that are now waiting."""
 
 
-@router.get("/items/{urn}/servers", summary="Servers that an item met")
+@router.get("/items/{urn}/servers", summary="Servers of an item")
 def list_servers(
-    desk: RequestContext,
+    context: RequestContext,
     urn: Urn,
-    words: Annotated[str, Query(max_length=270, description="All of them are in its name.")] = "",
+    words: Annotated[str, Query(max_length=270, description="Words that the name contains.")] = "",
     limit: Limit = 50,
     after: Cursor = None,
 ) -> ResultPage[ItemServerRow]:
-    """Return the servers that an item met, accepted or not."""
-    return page_of(servers.list_servers(desk, urn, words), limit, after)
+    """Return the servers that an item encountered, accepted or not."""
+    return page_of(servers.list_servers(context, urn, words), limit, after)
 
 
 @router.post("/items/{urn}/servers/{server}/accept", summary="Accept a server")
-def accept_server(desk: RequestContext, urn: Urn, server: Server) -> AcceptServerResponse:
-    """Take a server into an item, also while it is collected. For curators."""
-    return AcceptServerResponse(waiting=servers.accept_server(desk, urn, server))
+def accept_server(context: RequestContext, urn: Urn, server: Server) -> AcceptServerResponse:
+    """Accept a server in an item, also while it is collected. For curators."""
+    return AcceptServerResponse(waiting=servers.accept_server(context, urn, server))
 
 
-@router.patch("/servers/{server}", summary="Decide something for a server")
+@router.patch("/servers/{server}", summary="Change the settings of a server")
 def set_server(
-    desk: RequestContext,
+    context: RequestContext,
     server: Server,
     body: ServerChanges,
     publication: Annotated[str | None, Query(max_length=100, description="Only within this publication.")] = None,
 ) -> ServerSettings:
-    """Give a server settings of its own, in all publications or within one. For curators."""
-    return servers.set_server(desk, server, publication, **body.model_dump(exclude_unset=True))
+    """Change the settings of a server, for all publications or for one. For curators."""
+    return servers.set_server(context, server, publication, **body.model_dump(exclude_unset=True))

@@ -14,12 +14,12 @@ COLOURS = ["#1d4ed8", "#b45309", "#047857", "#be123c", "#6d28d9", "#0e7490", "#4
 MAX_BARS = 20
 MAX_SERIES = len(COLOURS) - 1
 
-# What is pointed at is drawn, never made markup: names of types and servers come from strangers.
+# Rich text instead of HTML: names of types and servers come from other sites.
 TOOLTIP = {"renderMode": "richText", "confine": True}
 
 
 def report_bars(names: Sequence[str], values: Sequence[int], *, columns: bool = False) -> dict[str, Any]:
-    """Return a chart of one value for each name: bars from the left, or columns."""
+    """Return options of a chart with one value per name: horizontal bars, or columns."""
     names, values = names[:MAX_BARS], values[:MAX_BARS]
     label = {"width": 170, "overflow": "truncate"} if not columns else {"rotate": 30, "hideOverlap": True}
     named: dict[str, Any] = {"type": "category", "data": list(names), "axisLabel": label, "inverse": not columns}
@@ -31,19 +31,19 @@ def report_bars(names: Sequence[str], values: Sequence[int], *, columns: bool = 
         "tooltip": {**TOOLTIP, "trigger": "axis", "axisPointer": {"type": "shadow"}},
         "xAxis": named if columns else counted,
         "yAxis": counted if columns else named,
-        "series": [{"type": "bar", "data": list(values), "barMaxWidth": 28, "label": _numbers(columns)}],
+        "series": [{"type": "bar", "data": list(values), "barMaxWidth": 28, "label": _bar_labels(columns)}],
     }
 
 
 def stacked_bars(
     moments: Sequence[str], counts: Sequence[dict[str, int]], others: str, order: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return a chart of many values for each moment, one on the other; the small ones are put together."""
+    """Return options of a stacked bar chart over time; small series are summed up as *others*."""
     totals = Counter[str]()
     for one in counts:
         totals.update(one)
-    most = {name for name, _number in totals.most_common(MAX_SERIES)}
-    largest = [name for name in order or totals if name in most]
+    largest_names = {name for name, _number in totals.most_common(MAX_SERIES)}
+    largest = [name for name in order or totals if name in largest_names]
     series = {name: [one.get(name, 0) for one in counts] for name in largest}
     if len(totals) > len(largest):
         series[others] = [sum(one.values()) - sum(one.get(name, 0) for name in largest) for one in counts]
@@ -63,17 +63,17 @@ def stacked_bars(
 
 
 def chart_height(options: dict[str, Any]) -> str:
-    """Return how high a chart is, in pixels: one line for each bar."""
+    """Return the CSS height of a chart: one line for each bar."""
     axis = options["yAxis"]
     return f"{60 + 26 * len(axis['data'])}px" if axis["type"] == "category" else "340px"
 
 
-def _numbers(columns: bool) -> dict[str, Any]:
+def _bar_labels(columns: bool) -> dict[str, Any]:
     return {"show": True, "position": "top" if columns else "right", "color": "#0f172a"}
 
 
 INTL_LOCALES = {"en": "en-GB", "pt": "pt-PT"}
-# The only code in the options: the name of the language is ours.
+# The only code in chart options; the locale is one of ours.
 NUMBER_FORMATTER = (
     "(value) => [value].flat().map((one) => typeof one === 'number' "
     "? new Intl.NumberFormat('{locale}', {{maximumSignificantDigits: 10}}).format(one) : one ?? '–').join(' · ')"
@@ -81,7 +81,7 @@ NUMBER_FORMATTER = (
 
 
 def chart_options(**options: Any) -> dict[str, Any]:
-    """Return options with what all charts have."""
+    """Return *options* with the defaults of all charts."""
     return {
         "color": COLOURS,
         "animation": False,
@@ -92,86 +92,86 @@ def chart_options(**options: Any) -> dict[str, Any]:
 
 
 def value_axis(**options: Any) -> dict[str, Any]:
-    """Return an axis of numbers, which shows where they are rather than zero."""
+    """Return a numeric axis that need not start at zero."""
     label = {":formatter": number_formatter(), "hideOverlap": True}
-    # Its title begins where the scale is: in the middle of it, a long one would be cut off.
+    # Left-aligned, since a long centred title would be cut off.
     return {"type": "value", "scale": True, "axisLabel": label, "nameTextStyle": {"align": "left"}, **options}
 
 
 def number_formatter() -> str:
-    """Return the code that writes numbers as the reader's language does."""
+    """Return JavaScript that formats numbers in the reader's language."""
     return NUMBER_FORMATTER.format(locale=INTL_LOCALES[language()])
 
 
 def column_label(column: ViewColumn) -> str:
-    """Return what a column is called, with its unit."""
+    """Return the title of a column with its unit."""
     return f"{column.title} ({column.unit})" if column.unit else column.title
 
 
 LEGEND = {"type": "scroll", "bottom": 0}
 MAX_SHARED_UNITS = 2
-"""Units that share a panel, one on the left and one on the right; more have a panel each."""
+"""Units that share a panel, on the left and right axis; with more, each unit has its own panel."""
 HIGH, PANEL, HEAD, FOOT, GAP = 288, 112, 30, 62, 34
-"""Pixels: of a chart, of a panel, of what is above and below them, and between two."""
+"""Pixels: chart, panel, margin above and below the panels, gap between two panels."""
 LEFT, RIGHT = 52, 16
 
 
 class ChartScales(NamedTuple):
-    """The units of a chart."""
+    """Units of a chart, one value axis for each."""
 
     units: list[str]
     columns: list[ViewColumn]
 
     @property
     def panels(self) -> int:
-        """How many there are, one below the other."""
+        """Number of panels, one below the other."""
         return 1 if len(self.units) <= MAX_SHARED_UNITS else len(self.units)
 
     @property
     def height(self) -> int:
-        """How high the whole is, in pixels."""
+        """Total height in pixels."""
         return HIGH if self.panels == 1 else HEAD + FOOT + self.panels * PANEL + (self.panels - 1) * GAP
 
     def grids(self, *, legend: bool) -> list[dict[str, Any]]:
-        """Return where the panels are."""
+        """Return the ECharts grid of each panel."""
         if self.panels == 1:
             return [{"left": 8, "right": 12, "top": HEAD, "bottom": 36 if legend else 8, "containLabel": True}]
-        # With the same left edge: what happened at one moment stands below one another.
+        # Equal left edges, so that the time axes line up.
         return [
             {"left": LEFT, "right": RIGHT, "top": HEAD + panel * (PANEL + GAP), "height": PANEL}
             for panel in range(self.panels)
         ]
 
     def axes(self) -> list[dict[str, Any]]:
-        """Return the scales, each with what it measures."""
+        """Return the value axis of each unit."""
         return [
             {
-                "gridIndex": place if self.panels > 1 else 0,
-                "name": self._measures(unit),
+                "gridIndex": index if self.panels > 1 else 0,
+                "name": self._axis_label(unit),
                 "nameGap": 10,
-                "nameTextStyle": {"align": "right" if place == 1 and self.panels == 1 else "left"},
+                "nameTextStyle": {"align": "right" if index == 1 and self.panels == 1 else "left"},
                 "splitNumber": 3 if self.panels > 1 else 5,
             }
-            for place, unit in enumerate(self.units)
+            for index, unit in enumerate(self.units)
         ]
 
-    def place(self, track: ViewTrack) -> dict[str, int]:
-        """Return where a track is drawn."""
-        place = self.units.index(track.column.unit)
-        return {"xAxisIndex": place if self.panels > 1 else 0, "yAxisIndex": place}
+    def axis_indexes(self, track: ViewTrack) -> dict[str, int]:
+        """Return the axis indexes of a track."""
+        index = self.units.index(track.column.unit)
+        return {"xAxisIndex": index if self.panels > 1 else 0, "yAxisIndex": index}
 
-    def name(self, track: ViewTrack) -> str:
-        """Return what a track is called: as little as tells it from the others."""
+    def track_name(self, track: ViewTrack) -> str:
+        """Return the shortest name of a track that is unique in the chart."""
         if track.row and len(self.columns) == 1:
             return track.row
         return f"{track.title} ({track.column.unit})" if len(self.units) > 1 and track.column.unit else track.title
 
-    def _measures(self, unit: str) -> str:
+    def _axis_label(self, unit: str) -> str:
         own = [column for column in self.columns if column.unit == unit]
         return column_label(own[0]) if len(own) == 1 else unit
 
 
-def scales_of(sight: ViewProjection) -> ChartScales:
-    """Return the scales of what is drawn."""
-    columns = list(dict.fromkeys(track.column for track in sight.tracks))
+def scales_of(projection: ViewProjection) -> ChartScales:
+    """Return the units and columns that a view draws."""
+    columns = list(dict.fromkeys(track.column for track in projection.tracks))
     return ChartScales(list(dict.fromkeys(column.unit for column in columns)) or [""], columns)

@@ -15,48 +15,50 @@ from tarantula.web.charts.base import LEGEND, chart_options, column_label, numbe
 
 MAX_SLICES = 60
 MAX_UPRIGHT_LABELS = 6
-"""Names that stand side by side below their bars; more are turned."""
+"""Up to this number, labels are horizontal; with more, they are rotated."""
 LABEL_WIDTH_PIXELS = 330
-"""Pixels that they share on a telephone."""
+"""Width that the labels share on a telephone."""
 
 
 class ChartSlice(NamedTuple):
-    """A value with its name."""
+    """A number with its label."""
 
     name: str
     value: float
     column: ViewColumn
 
 
-def numeric_columns(sight: ViewProjection) -> list[ViewColumn]:
-    """Return the columns that have a number in some row."""
-    there = {letter for record in sight.records for letter, cell in record.cells.items() if cell.number is not None}
-    moments = {column.letter for column in sight.columns if column.kind == ValueKind.MOMENT}
-    return [column for column in sight.columns if column.letter in there - moments]
+def numeric_columns(projection: ViewProjection) -> list[ViewColumn]:
+    """Return the columns with a number in at least one row."""
+    there = {
+        letter for record in projection.records for letter, cell in record.cells.items() if cell.number is not None
+    }
+    moments = {column.letter for column in projection.columns if column.kind == ValueKind.MOMENT}
+    return [column for column in projection.columns if column.letter in there - moments]
 
 
-def named_numbers(sight: ViewProjection) -> list[ChartSlice]:
-    """Return every number with a name: its row, its column, or both."""
-    columns = numeric_columns(sight)
+def named_numbers(projection: ViewProjection) -> list[ChartSlice]:
+    """Return every number, labelled with its row, its column or both."""
+    columns = numeric_columns(projection)
     found = list[ChartSlice]()
-    for record in sight.records:
+    for record in projection.records:
         for column in columns:
             cell = record.cells.get(column.letter)
             if cell is not None and cell.number is not None:
-                found.append(ChartSlice(_named(record.row, column, len(columns) > 1), cell.number, column))
+                found.append(ChartSlice(_slice_label(record.row, column, len(columns) > 1), cell.number, column))
     return found
 
 
-def positive_numbers(sight: ViewProjection) -> list[ChartSlice]:
-    """Return the numbers that can be parts of a whole; what is nothing, or less, cannot."""
-    return [one for one in named_numbers(sight) if one.value > 0]
+def positive_numbers(projection: ViewProjection) -> list[ChartSlice]:
+    """Return the numbers above zero, which can be parts of a whole."""
+    return [one for one in named_numbers(projection) if one.value > 0]
 
 
-def bar_chart(sight: ViewProjection) -> dict[str, Any]:
-    """Return a bar for every number: rows one after the other, columns in colours."""
-    columns, records = numeric_columns(sight), sight.records[:MAX_SLICES]
+def bar_chart(projection: ViewProjection) -> dict[str, Any]:
+    """Return options of a bar chart: one group for each row, one colour for each column."""
+    columns, records = numeric_columns(projection), projection.records[:MAX_SLICES]
     if all(not record.row for record in records):
-        found = named_numbers(sight)[:MAX_SLICES]
+        found = named_numbers(projection)[:MAX_SLICES]
         return _bars([column_label(one.column) for one in found], {"": [one.value for one in found]})
     numbers = {
         column_label(column): [
@@ -85,9 +87,9 @@ def _labels(names: list[str]) -> dict[str, Any]:
     return {"rotate": 40, "width": 90, "overflow": "truncate", "hideOverlap": True}
 
 
-def pie_chart(sight: ViewProjection) -> dict[str, Any]:
-    """Return a pie; what is less than nothing has no place in it."""
-    data = [{"name": one.name, "value": one.value} for one in positive_numbers(sight)[:MAX_SLICES]]
+def pie_chart(projection: ViewProjection) -> dict[str, Any]:
+    """Return options of a pie chart of the positive numbers."""
+    data = [{"name": one.name, "value": one.value} for one in positive_numbers(projection)[:MAX_SLICES]]
     label = {"formatter": "{b}\n{d} %", "lineHeight": 15, "overflow": "truncate", "alignTo": "edge", "edgeDistance": 6}
     return chart_options(
         tooltip={"trigger": "item"},
@@ -97,9 +99,9 @@ def pie_chart(sight: ViewProjection) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def treemap_chart(sight: ViewProjection) -> dict[str, Any]:
-    """Return rectangles as large as the values."""
-    data = [{"name": one.name, "value": one.value} for one in positive_numbers(sight)[:MAX_SLICES]]
+def treemap_chart(projection: ViewProjection) -> dict[str, Any]:
+    """Return options of a treemap of the positive numbers."""
+    data = [{"name": one.name, "value": one.value} for one in positive_numbers(projection)[:MAX_SLICES]]
     return chart_options(
         tooltip={"trigger": "item"},
         series=[{"type": "treemap", "data": data, "roam": False, "nodeClick": False, "breadcrumb": {"show": False},
@@ -108,7 +110,7 @@ def treemap_chart(sight: ViewProjection) -> dict[str, Any]:
     )  # fmt: skip
 
 
-def _named(row: str, column: ViewColumn, several: bool) -> str:
+def _slice_label(row: str, column: ViewColumn, several: bool) -> str:
     if not row:
         return column.title
     return f"{row} · {column.title}" if several else row
@@ -117,20 +119,20 @@ def _named(row: str, column: ViewColumn, several: bool) -> str:
 MAX_GAUGES = 6
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 CARD_ASPECT = 1.15
-"""How much wider than high a card is on a telephone."""
+"""Width divided by height of a card on a telephone."""
 
 
-def gauge_chart(sight: ViewProjection) -> dict[str, Any]:
-    """Return a few gauges beside one another."""
-    shown = named_numbers(sight)[:MAX_GAUGES]
+def gauge_chart(projection: ViewProjection) -> dict[str, Any]:
+    """Return options of up to six gauges in a grid."""
+    shown = named_numbers(projection)[:MAX_GAUGES]
     across = math.ceil(math.sqrt(len(shown))) or 1
     down = math.ceil(len(shown) / across) or 1
-    return chart_options(series=[_gauge(one, place, across, down) for place, one in enumerate(shown)])
+    return chart_options(series=[_gauge(one, index, across, down) for index, one in enumerate(shown)])
 
 
-def _gauge(one: ChartSlice, place: int, across: int, down: int) -> dict[str, Any]:
+def _gauge(one: ChartSlice, index: int, across: int, down: int) -> dict[str, Any]:
     least, most = gauge_limits(one.value, one.column)
-    column, line = place % across, place // across
+    column, line = index % across, index // across
     alone = across * down == 1
     name = f"{one.name} ({one.column.unit})" if one.column.unit else one.name
     return {
@@ -155,7 +157,7 @@ def _gauge(one: ChartSlice, place: int, across: int, down: int) -> dict[str, Any
 
 
 def gauge_limits(value: float, column: ViewColumn) -> tuple[float, float]:
-    """Return between what a gauge goes: a hundred for percentages, or else a round number above the value."""
+    """Return the range of a gauge: 0 to 100 for percentages, else up to a round number above the value."""
     if column.kind == ValueKind.PERCENTAGE and 0 <= value <= 100:
         return 0.0, 100.0
     size = abs(value) * 1.2 or 1.0
@@ -166,33 +168,33 @@ def gauge_limits(value: float, column: ViewColumn) -> tuple[float, float]:
 
 MAX_TAGS = 60
 SMALLEST, LARGEST = 0.85, 2.6
-"""Sizes of letters, in those of the page."""
+"""Font sizes in rem."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
 
 class CloudTag(NamedTuple):
-    """A word in a cloud."""
+    """A tag with its weight and font size."""
 
     word: str
     weight: float
     size: float
 
 
-def cloud_tags(sight: ViewProjection) -> list[CloudTag]:
-    """Return names by their numbers; where there are none, the words of the texts by how often they are there."""
-    texts = [column.letter for column in sight.columns if column.kind == ValueKind.TEXT]
+def cloud_tags(projection: ViewProjection) -> list[CloudTag]:
+    """Return the names weighted by their numbers; without numbers, the words of the texts weighted by frequency."""
+    texts = [column.letter for column in projection.columns if column.kind == ValueKind.TEXT]
     weights: Counter[str] = Counter()
-    for one in named_numbers(sight)[:MAX_TAGS]:
+    for one in named_numbers(projection)[:MAX_TAGS]:
         weights[one.name] += abs(one.value)  # type: ignore[assignment]  # Counters count in any number.
     if not weights:
-        spelled = dict[str, str]()
-        for record in sight.records:
+        spellings = dict[str, str]()
+        for record in projection.records:
             for letter in texts:
                 for word in _WORD.findall(record.cells[letter].text if letter in record.cells else ""):
-                    weights[spelled.setdefault(fold_text(word), word)] += 1
+                    weights[spellings.setdefault(fold_text(word), word)] += 1
     found = weights.most_common(MAX_TAGS)
     largest = max((weight for _word, weight in found), default=0) or 1
-    tagged = [
+    sized = [
         CloudTag(word, weight, SMALLEST + (LARGEST - SMALLEST) * (weight / largest) ** 0.5) for word, weight in found
     ]
-    return sorted(tagged, key=lambda tag: fold_text(tag.word))
+    return sorted(sized, key=lambda tag: fold_text(tag.word))

@@ -20,7 +20,7 @@ MAX_PLACES = 300
 
 
 class MapPlace(NamedTuple):
-    """A point on a map, and what stands beside it."""
+    """A point on a map with its label."""
 
     latitude: float
     longitude: float
@@ -28,41 +28,41 @@ class MapPlace(NamedTuple):
     value: str
 
 
-def map_places(sight: ViewProjection) -> list[MapPlace]:
-    """Return the rows that say where they are."""
-    found = coordinate_columns(sight.columns)
+def map_places(projection: ViewProjection) -> list[MapPlace]:
+    """Return the rows that have coordinates."""
+    found = coordinate_columns(projection.columns)
     if found is None:
         return []
     latitude, longitude = found
-    others = [column for column in sight.columns if column not in found]
+    others = [column for column in projection.columns if column not in found]
     named = next((column.letter for column in others if column.kind == ValueKind.TEXT), "")
-    valued = next((column for column in others if column.letter != named and column is not sight.naming), None)
-    there = list[MapPlace]()
-    for record in sight.records[:MAX_PLACES]:
+    valued = next((column for column in others if column.letter != named and column is not projection.naming), None)
+    located = list[MapPlace]()
+    for record in projection.records[:MAX_PLACES]:
         up, across = record.cells.get(latitude.letter), record.cells.get(longitude.letter)
         if up is None or across is None or up.number is None or across.number is None:
             continue
         if abs(up.number) <= 90 and abs(across.number) <= 180:
-            name = record.row or (record.cells[named].text if named in record.cells else sight.title)
+            name = record.row or (record.cells[named].text if named in record.cells else projection.title)
             cell = record.cells.get(valued.letter) if valued is not None else None
             value = format_cell(cell, valued) if cell is not None and valued is not None else ""
-            there.append(MapPlace(up.number, across.number, name, value))
-    return there
+            located.append(MapPlace(up.number, across.number, name, value))
+    return located
 
 
 GRID_STEPS_DEGREES = (30.0, 15.0, 10.0, 5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01)
-"""Degrees between two lines."""
+"""Degrees between two grid lines."""
 MIN_GRID_LINES = 1.5
-"""At least as many across the places; a card is wider than they are."""
+"""Minimum number of grid lines across the places; a card is wider than they are."""
 GRID_REACH = 3
-"""How often what is seen fits beside itself, to each side, with lines on it."""
+"""How far the grid extends on each side, in multiples of the visible span."""
 FURTHEST_UP, FURTHEST_ACROSS = 85.0, 180.0
 MIN_SPAN_DEGREES = 0.05
-"""Degrees that are seen at least: one place alone has no extent."""
+"""Minimum visible span; a single place has no extent."""
 
 
 class MapBounds(NamedTuple):
-    """What is seen, in degrees."""
+    """Visible area in degrees."""
 
     south: float
     west: float
@@ -71,12 +71,12 @@ class MapBounds(NamedTuple):
 
     @property
     def corners(self) -> list[list[float]]:
-        """As Leaflet has them."""
+        """South-west and north-east corner, as Leaflet expects them."""
         return [[self.south, self.west], [self.north, self.east]]
 
 
 class GridLine(NamedTuple):
-    """A line of the net, and what is written on it."""
+    """A grid line with its label."""
 
     ends: list[list[float]]
     label: str
@@ -84,7 +84,7 @@ class GridLine(NamedTuple):
 
 
 def bounds_of(found: Sequence[MapPlace]) -> MapBounds:
-    """Return what has to be seen for every place to be."""
+    """Return the square that contains all places."""
     up, across = [one.latitude for one in found], [one.longitude for one in found]
     half = max((max(up) - min(up)) / 2, (max(across) - min(across)) / 2, MIN_SPAN_DEGREES / 2) * 1.1
     middle_up, middle_across = (min(up) + max(up)) / 2, (min(across) + max(across)) / 2
@@ -92,28 +92,28 @@ def bounds_of(found: Sequence[MapPlace]) -> MapBounds:
 
 
 def grid_lines(bounds: MapBounds) -> list[GridLine]:
-    """Return the lines around what is seen, as far apart as leaves a few of them on it."""
+    """Return the grid lines around the visible area, with a spacing that leaves a few of them visible."""
     span = bounds.north - bounds.south
     step = next((step for step in GRID_STEPS_DEGREES if span / step >= MIN_GRID_LINES), GRID_STEPS_DEGREES[-1])
     reach = span * GRID_REACH
     south, north = max(bounds.south - reach, -FURTHEST_UP), min(bounds.north + reach, FURTHEST_UP)
     west, east = max(bounds.west - reach, -FURTHEST_ACROSS), min(bounds.east + reach, FURTHEST_ACROSS)
     up = [
-        GridLine([[at, west], [at, east]], _degrees(at, step, "N", "S"), [at, bounds.west])
-        for at in _between(south, north, step)
+        GridLine([[at, west], [at, east]], _degree_label(at, step, "N", "S"), [at, bounds.west])
+        for at in _multiples(south, north, step)
     ]
     across = [
-        GridLine([[south, at], [north, at]], _degrees(at, step, "E", "W"), [bounds.south, at])
-        for at in _between(west, east, step)
+        GridLine([[south, at], [north, at]], _degree_label(at, step, "E", "W"), [bounds.south, at])
+        for at in _multiples(west, east, step)
     ]
     return [*up, *across]
 
 
-def _between(least: float, most: float, step: float) -> list[float]:
+def _multiples(least: float, most: float, step: float) -> list[float]:
     return [round(number * step, 4) for number in range(math.ceil(least / step), math.floor(most / step) + 1)]
 
 
-def _degrees(at: float, step: float, above: str, below: str) -> str:
+def _degree_label(at: float, step: float, above: str, below: str) -> str:
     figures = max(0, math.ceil(-math.log10(step)))
     return f"{abs(at):.{figures}f}° {above if at > 0 else below if at < 0 else ''}".rstrip()
 
@@ -123,22 +123,22 @@ PLACE_STYLE = {"radius": 7, "color": "#1d4ed8", "fillOpacity": 0.5}
 GRID_STYLE = {"color": "#94a3b8", "weight": 1, "interactive": False}
 LABEL_ANCHOR_STYLE = {"radius": 0, "stroke": False, "interactive": False}
 INITIAL_ZOOM = 4
-"""How near a map is seen before it knows how large it is."""
+"""Zoom level until the size of the map is known."""
 MAX_PERMANENT_LABELS = 12
-"""Places whose names stand there all the time; those of more are seen when they are pointed at."""
+"""Up to this number of places the labels are always visible; with more, only on hover."""
 FIT_OPTIONS = {"padding": [36, 36], "maxZoom": 12}
 
 
 class MapBody:
-    """Rows that say where they are."""
+    """A map of the rows with coordinates, and the same places as a list."""
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view."""
-        found = map_places(sight)
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view."""
+        found = map_places(projection)
         if not found:
             ui.label(_("No row has coordinates."))
             return
-        self._draw(sight.title, found)
+        self._draw(projection.title, found)
         with ui.element("ul").classes("m-0 mt-1 p-0 list-none text-sm w-full max-h-40 overflow-y-auto"):
             for place in found:
                 where = " · ".join(format_plain_number(degrees) for degrees in (place.latitude, place.longitude))
@@ -164,18 +164,18 @@ class MapBody:
         def label() -> None:
             drawn.run_map_method("fitBounds", bounds.corners, FIT_OPTIONS)
             for mark, line in zip(marks, lines, strict=True):
-                words = {"permanent": True, "direction": "center", "className": "net-label"}
-                drawn.run_layer_method(mark.id, "bindTooltip", line.label, words)
-            for spot, place, side in zip(spots, found, _sides(found), strict=True):
-                # Leaflet takes words for markup.
-                words = {"permanent": len(found) <= MAX_PERMANENT_LABELS, "direction": side}
-                drawn.run_layer_method(spot.id, "bindTooltip", escape(f"{place.name} {place.value}".strip()), words)
+                options = {"permanent": True, "direction": "center", "className": "net-label"}
+                drawn.run_layer_method(mark.id, "bindTooltip", line.label, options)
+            for spot, place, side in zip(spots, found, _label_sides(found), strict=True):
+                # Leaflet reads tooltips as HTML.
+                options = {"permanent": len(found) <= MAX_PERMANENT_LABELS, "direction": side}
+                drawn.run_layer_method(spot.id, "bindTooltip", escape(f"{place.name} {place.value}".strip()), options)
 
         drawn.on("init", label)
 
 
-def _sides(found: list[MapPlace]) -> list[str]:
-    """Return on which side of its spot each name stands: by turns from north to south, so that neighbours have room."""
+def _label_sides(found: list[MapPlace]) -> list[str]:
+    """Return the label side of each place, alternating from north to south so that neighbours do not overlap."""
     order = sorted(range(len(found)), key=lambda number: -found[number].latitude)
     sides = {number: ("right", "left")[place % 2] for place, number in enumerate(order)}
     return [sides[number] for number in range(len(found))]

@@ -1,4 +1,4 @@
-"""Lines, areas and dots: a window that can be dragged along time."""
+"""Line, area and scatter charts with a time window that can be dragged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tarantula.streams.views.config import ViewKind
 from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.charts.base import LEGEND, ChartScales, chart_options, column_label, scales_of, value_axis
 
-# Moments in figures alone: ECharts knows the names of months in English only.
+# Numeric formats: ECharts has month names only in English.
 TIME_FORMATS = {
     "year": "{yyyy}",
     "month": "{yyyy}-{MM}",
@@ -21,41 +21,41 @@ TIME_FORMATS = {
     "millisecond": "{HH}:{mm}:{ss}",
 }
 DRAG_WINDOWS = 10
-"""Windows before and after the one that is seen, through which it can be dragged at once."""
+"""How far the time axis extends on each side, in windows, so that dragging does not stop."""
 
 
-def timeline_chart(sight: ViewProjection) -> dict[str, Any]:
-    """Return the chart of a view's tracks."""
-    scattered = scatter_pairs(sight) if sight.view.kind == ViewKind.SCATTER else None
-    if scattered is not None:
-        return _against(sight, *scattered)
-    scales = scales_of(sight)
-    # A panel of one track has its name above it.
-    several = len(sight.tracks) > scales.panels
+def timeline_chart(projection: ViewProjection) -> dict[str, Any]:
+    """Return options of a chart of the tracks of a view."""
+    pairs = scatter_pairs(projection) if projection.view.kind == ViewKind.SCATTER else None
+    if pairs is not None:
+        return _scatter_chart(projection, *pairs)
+    scales = scales_of(projection)
+    # The name of a single track is above its panel.
+    several = len(projection.tracks) > scales.panels
     return chart_options(
         grid=scales.grids(legend=several),
         legend={**LEGEND, "show": several},
         tooltip={"trigger": "axis"},
         axisPointer={"link": [{"xAxisIndex": "all"}]},
-        xAxis=[_time_axis(sight, panel, scales.panels) for panel in range(scales.panels)],
+        xAxis=[_time_axis(projection, panel, scales.panels) for panel in range(scales.panels)],
         yAxis=[value_axis(**axis) for axis in scales.axes()],
-        dataZoom=[{**zoom_options(sight), "xAxisIndex": list(range(scales.panels))}],
-        series=timeline_series(sight),
+        dataZoom=[{**zoom_options(projection), "xAxisIndex": list(range(scales.panels))}],
+        series=timeline_series(projection),
     )
 
 
-def timeline_series(sight: ViewProjection) -> list[dict[str, Any]]:
-    """Return the data alone, for a chart that is there."""
-    scales = scales_of(sight)
-    return [_one(sight, track, scales) for track in sight.tracks]
+def timeline_series(projection: ViewProjection) -> list[dict[str, Any]]:
+    """Return the series alone, to update an existing chart."""
+    scales = scales_of(projection)
+    return [_series(projection, track, scales) for track in projection.tracks]
 
 
-def zoom_options(sight: ViewProjection) -> dict[str, Any]:
-    """Return the window, which is dragged, and zoomed with the wheel and Ctrl or with two fingers."""
+def zoom_options(projection: ViewProjection) -> dict[str, Any]:
+    """Return the zoom options: drag to move, Ctrl and wheel or two fingers to zoom."""
     return {
         "type": "inside",
-        "startValue": sight.begin // 1000,
-        "endValue": sight.end // 1000,
+        "startValue": projection.begin // 1000,
+        "endValue": projection.end // 1000,
         "filterMode": "none",
         "zoomOnMouseWheel": "ctrl",
         "moveOnMouseMove": True,
@@ -63,59 +63,59 @@ def zoom_options(sight: ViewProjection) -> dict[str, Any]:
     }
 
 
-def _time_axis(sight: ViewProjection, panel: int, panels: int) -> dict[str, Any]:
+def _time_axis(projection: ViewProjection, panel: int, panels: int) -> dict[str, Any]:
     label = {"formatter": TIME_FORMATS, "hideOverlap": True, "show": panel == panels - 1}
     return {
         "type": "time",
         "gridIndex": panel,
-        **time_limits(sight.begin, sight.end),
+        **time_limits(projection.begin, projection.end),
         "axisLabel": label,
     }
 
 
 def time_limits(begin: int, end: int) -> dict[str, int]:
-    """Return how far a window can be dragged."""
+    """Return the ends of the time axis in milliseconds."""
     room = (end - begin) * DRAG_WINDOWS
     return {"min": (begin - room) // 1000, "max": (end + room) // 1000}
 
 
-def _one(sight: ViewProjection, track: ViewTrack, scales: ChartScales) -> dict[str, Any]:
-    kind = sight.view.kind
+def _series(projection: ViewProjection, track: ViewTrack, scales: ChartScales) -> dict[str, Any]:
+    kind = projection.view.kind
     drawn: dict[str, Any] = {
-        "name": scales.name(track),
+        "name": scales.track_name(track),
         "type": "scatter" if kind == ViewKind.SCATTER else "line",
-        **scales.place(track),
+        **scales.axis_indexes(track),
         "data": [[point.at // 1000, point.value] for point in track.points],
         "symbolSize": 5,
         "showSymbol": len(track.points) < 60,
     }
-    if kind != ViewKind.SCATTER and sight.grain == "event":
-        # A value holds until another is read.
+    if kind != ViewKind.SCATTER and projection.grain == "event":
+        # A value holds until the next reading.
         drawn["step"] = "end"
     if kind == ViewKind.AREA:
         drawn["areaStyle"] = {"opacity": 0.25}
     return drawn
 
 
-def scatter_pairs(sight: ViewProjection) -> tuple[str, str, list[tuple[str, list[list[float]]]]] | None:
-    """Return two columns held against each other, row by row; nothing if there is only one."""
-    columns = list(dict.fromkeys(track.column for track in sight.tracks))
+def scatter_pairs(projection: ViewProjection) -> tuple[str, str, list[tuple[str, list[list[float]]]]] | None:
+    """Return two columns as pairs for each row; None if there is only one column."""
+    columns = list(dict.fromkeys(track.column for track in projection.tracks))
     if len(columns) < 2:
         return None
     across, up = columns[0], columns[1]
     rows = dict[str, dict[str, list[TrackPoint]]]()
-    for track in sight.tracks:
+    for track in projection.tracks:
         rows.setdefault(track.row, {})[track.column.letter] = track.points
     shared = rows.get("", {})
     found = list[tuple[str, list[list[float]]]]()
     for row, tracks in rows.items():
-        both = {**shared, **tracks}
-        if across.letter in both and up.letter in both:
-            found.append((row, _paired(both[across.letter], both[up.letter])))
+        points_by_letter = {**shared, **tracks}
+        if across.letter in points_by_letter and up.letter in points_by_letter:
+            found.append((row, _pairs(points_by_letter[across.letter], points_by_letter[up.letter])))
     return column_label(across), column_label(up), found
 
 
-def _paired(across: Sequence[TrackPoint], up: Sequence[TrackPoint]) -> list[list[float]]:
+def _pairs(across: Sequence[TrackPoint], up: Sequence[TrackPoint]) -> list[list[float]]:
     changes = sorted([(point.at, 0, point.value) for point in across] + [(point.at, 1, point.value) for point in up])
     latest: list[float | None] = [None, None]
     found = dict[int, list[float]]()
@@ -126,8 +126,8 @@ def _paired(across: Sequence[TrackPoint], up: Sequence[TrackPoint]) -> list[list
     return list(found.values())
 
 
-def _against(
-    sight: ViewProjection, across: str, up: str, rows: Sequence[tuple[str, list[list[float]]]]
+def _scatter_chart(
+    projection: ViewProjection, across: str, up: str, rows: Sequence[tuple[str, list[list[float]]]]
 ) -> dict[str, Any]:
     several = len(rows) > 1
     return chart_options(
@@ -136,5 +136,7 @@ def _against(
         tooltip={"trigger": "item"},
         xAxis=value_axis(name=across, nameLocation="middle", nameGap=28),
         yAxis=value_axis(name=up),
-        series=[{"type": "scatter", "name": row or sight.title, "data": data, "symbolSize": 7} for row, data in rows],
+        series=[
+            {"type": "scatter", "name": row or projection.title, "data": data, "symbolSize": 7} for row, data in rows
+        ],
     )

@@ -23,23 +23,23 @@ from tarantula.web.format import format_moment
 from tarantula.web.i18n import _, language, set_language, translate_sentence
 
 MAX_SHOWN_FIRINGS = 20
-"""Firings of the past that are listed."""
+"""Maximum number of past firings in a test result."""
 
 
 class AlertForm:
-    """A dialog for a new alert, or for one that is there."""
+    """Dialog for a new or an existing alert."""
 
     def __init__(
-        self, desk: ServiceContext, row: AlertRow | None, stored: Callable[[], None], source: str = ""
+        self, context: ServiceContext, row: AlertRow | None, on_saved: Callable[[], None], source: str = ""
     ) -> None:
-        self._desk, self._row, self._stored = desk, row, stored
+        self._context, self._row, self._on_saved = context, row, on_saved
         self._language = language()
         self._round = 0
         with dialog(_("Edit the alert") if row else _("New alert")) as self._dialog:
             self._source = ui.input(
                 _("Source"),
                 value=row.source if row else source,
-                autocomplete=None if row else alerts.source_names(desk),
+                autocomplete=None if row else alerts.source_names(context),
                 on_change=self._check,
             )
             self._source.classes("w-full").props("outlined dense maxlength=200" + (" readonly" if row else ""))
@@ -53,29 +53,31 @@ class AlertForm:
                 "help m-0",
             ).props('id="help-condition"')
             self._answer = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="checked"')
-            ui.button(_("Test on the last 30 days"), icon="history", on_click=self._try).props("flat dense")
-            self._past = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="past"')
+            ui.button(_("Test on the last 30 days"), icon="history", on_click=self._test).props("flat dense")
+            self._dry_run = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="past"')
             self._terms(row)
-            self._complaints = FormErrors(self._controls)
-            dialog_buttons(self._dialog, _("Save"), self._store)
+            self._errors = FormErrors(self._controls)
+            dialog_buttons(self._dialog, _("Save"), self._save)
         ui.timer(0.01, self._check, once=True)
 
     def open(self) -> None:
-        """Show it."""
+        """Open the dialog."""
         self._dialog.open()
 
     def _terms(self, row: AlertRow | None) -> None:
-        self._name = _line(_("Name"), row.name if row else "")
-        self._margin = _line(_("Margin before firing again"), row.margin if row and row.margin != "0" else "")
-        self._hold = _line(_("Must be true for (such as 10m)"), format_duration(row.hold) if row and row.hold else "")
-        self._pause = _line(
+        self._name = _text_line(_("Name"), row.name if row else "")
+        self._margin = _text_line(_("Margin before firing again"), row.margin if row and row.margin != "0" else "")
+        self._hold = _text_line(
+            _("Must be true for (such as 10m)"), format_duration(row.hold) if row and row.hold else ""
+        )
+        self._pause = _text_line(
             _("Minimum time between firings (such as 1h)"), format_duration(row.pause) if row and row.pause else ""
         )
-        self._notify = _line(_("Also notify"), "; ".join(row.notify) if row else "")
+        self._notify = _text_line(_("Also notify"), "; ".join(row.notify) if row else "")
         self._notify.props('maxlength=2000 aria-describedby="help-notify"')
         how = _("E-mail, SMS and other addresses, such as mailto://user:password@example.org; separate several with ;.")
         text_element("p", how, "help m-0").props('id="help-notify"')
-        ui.button(_("Send a test message"), icon="send", on_click=self._tell).props("flat dense")
+        ui.button(_("Send a test message"), icon="send", on_click=self._send_test).props("flat dense")
         self._at_first = ui.checkbox(
             _("Fire at once if the condition is already true"), value=row.at_first if row else False
         )
@@ -95,23 +97,23 @@ class AlertForm:
         set_language(self._language)
         source, condition = (self._source.value or "").strip(), (self._condition.value or "").strip()
         self._round += 1
-        asked = self._round
-        found: CheckedCondition | str | None = None
+        round_number = self._round
+        result: CheckedCondition | str | None = None
         if source and condition:
             try:
-                found = await run_in_thread(alerts.check_condition, self._desk, source, {"condition": condition})
+                result = await run_in_thread(alerts.check_condition, self._context, source, {"condition": condition})
             except TarantulaError as error:
-                found = str(error)
-        fields = await run_in_thread(_fields_of, self._desk, source) if source and not condition else []
-        # Somebody typed on meanwhile: another answer is on its way.
-        if asked != self._round:
+                result = str(error)
+        fields = await run_in_thread(_fields_of, self._context, source) if source and not condition else []
+        # The input has changed: a newer check is running.
+        if round_number != self._round:
             return
         self._answer.clear()
         with self._answer:
-            if isinstance(found, str):
-                text_element("p", translate_sentence(found), "text-red-900 m-0")
-            elif found is not None:
-                _understood(found)
+            if isinstance(result, str):
+                text_element("p", translate_sentence(result), "text-red-900 m-0")
+            elif result is not None:
+                _show_parsed(result)
             elif fields:
                 text_element("p", _("Values of this source: {names}", names=", ".join(fields)), "help m-0")
 
@@ -119,86 +121,89 @@ class AlertForm:
         lines: dict[str, FormControl] = {"source": self._source, "condition": self._condition, "name": self._name}
         return {**lines, "margin": self._margin, "hold": self._hold, "pause": self._pause, "notify": self._notify}
 
-    async def _tell(self) -> None:
+    async def _send_test(self) -> None:
         set_language(self._language)
-        with self._complaints.told():
-            number = await run_in_thread(alerts.send_trial_message, self._desk, self._notify.value or "")
+        with self._errors.capture():
+            number = await run_in_thread(alerts.send_trial_message, self._context, self._notify.value or "")
             notify_done(_("The message was sent to {number} addresses.", number=number))
 
-    async def _try(self) -> None:
+    async def _test(self) -> None:
         set_language(self._language)
-        with self._complaints.told():
-            done = await run_in_thread(alerts.dry_run, self._desk, (self._source.value or "").strip(), self._fields())
-            self._past.clear()
-            with self._past:
-                _past(done)
+        with self._errors.capture():
+            done = await run_in_thread(
+                alerts.dry_run, self._context, (self._source.value or "").strip(), self._fields()
+            )
+            self._dry_run.clear()
+            with self._dry_run:
+                _show_dry_run(done)
 
-    async def _store(self) -> None:
+    async def _save(self) -> None:
         set_language(self._language)
-        with self._complaints.told():
+        with self._errors.capture():
             if self._row is None:
-                await run_in_thread(alerts.add_alert, self._desk, (self._source.value or "").strip(), self._fields())
+                await run_in_thread(alerts.add_alert, self._context, (self._source.value or "").strip(), self._fields())
             else:
-                await run_in_thread(alerts.edit_alert, self._desk, self._row.id, self._fields())
+                await run_in_thread(alerts.edit_alert, self._context, self._row.id, self._fields())
             self._dialog.close()
-            self._stored()
+            self._on_saved()
 
 
-def _fields_of(desk: ServiceContext, source: str) -> list[str]:
-    """Return the keys of a source's fields, each with its unit; nothing if there is no such source for somebody."""
+def _fields_of(context: ServiceContext, source: str) -> list[str]:
+    """Return the field keys of a source with their units; empty if the source is not visible."""
     with suppress(TarantulaError):
         return [
-            f"{one.key} ({one.unit})" if one.unit else one.key for one in streams.get_source_row(desk, source).fields
+            f"{entry.key} ({entry.unit})" if entry.unit else entry.key
+            for entry in streams.get_source_row(context, source).fields
         ]
     return []
 
 
-def _line(label: str, value: str) -> ui.input:
+def _text_line(label: str, value: str) -> ui.input:
     return ui.input(label, value=value).classes("w-full").props("outlined dense maxlength=200")
 
 
-def _understood(checked: CheckedCondition) -> None:
+def _show_parsed(checked: CheckedCondition) -> None:
     text_element("p", _("Understood: {condition}", condition=checked.condition), "text-green-900 m-0")
     for written, meant in checked.values.items():
         text_element("p", f"{written} → {meant}", "help m-0")
 
 
-def _past(done: DryRun) -> None:
+def _show_dry_run(done: DryRun) -> None:
     text_element("p", _("The alert would have fired {count} times.", count=done.count), "font-bold m-0")
     for note in done.notes:
         text_element("p", translate_sentence(note), "help m-0")
     with ui.element("ul").classes("w-full list-none p-0 max-h-48 overflow-y-auto").props('tabindex="0"'):
-        for one in done.fired[-MAX_SHOWN_FIRINGS:][::-1]:
+        for entry in done.fired[-MAX_SHOWN_FIRINGS:][::-1]:
             with ui.element("li").classes("py-1"):
-                text_element("p", " · ".join(part for part in (format_moment(one.at), one.row) if part), "help m-0")
-                for sentence in one.why.split("\n"):
+                text_element("p", " · ".join(part for part in (format_moment(entry.at), entry.row) if part), "help m-0")
+                for sentence in entry.why.split("\n"):
                     text_element("p", translate_sentence(sentence), "m-0 break-words")
 
 
 MAX_FIRINGS = 50
-"""Firings that are counted, and shown on a page of their own."""
+"""Maximum number of firings that are counted and listed."""
 
 
 class AlertsView:
-    """Somebody's alerts: a part of a page, which is drawn anew when something fired."""
+    """The alerts of an account and their firings; redrawn when an alert fires."""
 
-    def __init__(self, desk: ServiceContext) -> None:
-        self._desk = desk
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
         self._language = language()
-        self._fired = FiringsView(desk)
+        self._fired = FiringsView(context)
         subheading(_("Your alerts"))
-        ui.button(_("New alert"), icon="add_alert", on_click=lambda: self._write(None)).classes("mb-2")
+        ui.button(_("New alert"), icon="add_alert", on_click=lambda: self._open_form(None)).classes("mb-2")
         self._alerts = ui.element("div").classes("w-full")
         self._draw()
 
     def refresh(self) -> None:
-        """Show what is there by now."""
+        """Reload the alerts and firings."""
         set_language(self._language)
         self._fired.refresh()
         self._draw()
 
     def _draw(self) -> None:
-        rows = alerts.list_alerts(self._desk)
+        rows = alerts.list_alerts(self._context)
         self._alerts.clear()
         with self._alerts:
             columns = [
@@ -210,46 +215,46 @@ class AlertsView:
             ]
             table = data_table(columns, [_alert_row(row) for row in rows], _("Alerts"), key="id")
             by_number = {row.id: row for row in rows}
-            table.on("edit", lambda event: self._write(by_number[event.args["id"]]))
-            table.on("switch", lambda event: self._change(event, self._switch))
+            table.on("edit", lambda event: self._open_form(by_number[event.args["id"]]))
+            table.on("switch", lambda event: self._change(event, self._toggle))
             table.on("remove", lambda event: self._change(event, alerts.remove_alert))
 
-    def _write(self, row: AlertRow | None) -> None:
-        AlertForm(self._desk, row, self.refresh).open()
+    def _open_form(self, row: AlertRow | None) -> None:
+        AlertForm(self._context, row, self.refresh).open()
 
-    def _switch(self, desk: ServiceContext, number: int) -> None:
-        alerts.edit_alert(desk, number, {"on": not alerts.get_alert(desk, number).on})
+    def _toggle(self, context: ServiceContext, number: int) -> None:
+        alerts.edit_alert(context, number, {"on": not alerts.get_alert(context, number).on})
 
     async def _change(self, event: events.GenericEventArguments, call: Callable[[ServiceContext, int], None]) -> None:
         set_language(self._language)
         with notify_errors():
-            await run_in_thread(call, self._desk, int(event.args["id"]))
+            await run_in_thread(call, self._context, int(event.args["id"]))
             self.refresh()
 
 
 class FiringsView:
-    """What somebody's alerts fired, those first that were not dismissed; or only those, as long as there are any."""
+    """Firings of the account's alerts, or with *only_unseen* only those not dismissed."""
 
-    def __init__(self, desk: ServiceContext, most: int = MAX_FIRINGS, *, only_unseen: bool = False) -> None:
-        self._desk, self._most, self._only_unseen = desk, most, only_unseen
+    def __init__(self, context: ServiceContext, limit: int = MAX_FIRINGS, *, only_unseen: bool = False) -> None:
+        self._context, self._limit, self._only_unseen = context, limit, only_unseen
         self._language = language()
         self.newest = 0
-        """The number of the firing that came last."""
-        self._place = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="firings"')
+        """Id of the newest firing."""
+        self._container = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="firings"')
         self.refresh()
 
     def refresh(self) -> None:
-        """Show what has fired by now."""
+        """Reload the firings."""
         set_language(self._language)
-        rows = alerts.latest_firings(self._desk, MAX_FIRINGS)
+        rows = alerts.latest_firings(self._context, MAX_FIRINGS)
         self.newest = max((row.id for row in rows), default=self.newest)
         unseen = [row for row in rows if row.dismissed_at is None]
-        self._place.clear()
+        self._container.clear()
         if self._only_unseen and not unseen:
             return
         rows = unseen if self._only_unseen else rows
-        more = len(rows) - self._most
-        with self._place:
+        more = len(rows) - self._limit
+        with self._container:
             with ui.row().classes("items-center gap-2"):
                 subheading(_("Fired alerts"))
                 if unseen:
@@ -259,7 +264,7 @@ class FiringsView:
             if not rows:
                 ui.label(_("Nothing has fired yet."))
             with ui.element("ul").classes("w-full list-none p-0"):
-                for row in rows[: self._most]:
+                for row in rows[: self._limit]:
                     self._firing(row)
             if self._only_unseen and more > 0:
                 ui.link(_("{number} more", number=more if len(rows) < MAX_FIRINGS else f"{more}+"), "/alerts")
@@ -285,7 +290,7 @@ class FiringsView:
     async def _dismiss(self, numbers: list[int] | None) -> None:
         set_language(self._language)
         with notify_errors():
-            await run_in_thread(alerts.dismiss_firings, self._desk, numbers)
+            await run_in_thread(alerts.dismiss_firings, self._context, numbers)
             self.refresh()
 
 

@@ -20,13 +20,13 @@ Result = TypeVar("Result")
 async def run_in_thread(
     call: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """Do something that takes a while, and let others be served meanwhile."""
+    """Call a blocking function in a thread."""
     return await asyncio.to_thread(call, *args, **kwargs)
 
 
 @contextmanager
 def notify_errors() -> Iterator[None]:
-    """Show why something could not be done, and go on."""
+    """Show a `TarantulaError` as a notification instead of raising it."""
     try:
         yield
     except TarantulaError as error:
@@ -42,60 +42,60 @@ def notify_errors() -> Iterator[None]:
 
 
 def notify_done(sentence: str) -> None:
-    """Show that something was done."""
+    """Show a confirmation."""
     ui.notify(sentence, color="green-10", text_color="white", icon="check")
 
 
-def show_when_loaded(ask: Callable[[], Result], show: Callable[[Result], None]) -> None:
-    """Show something that takes a while to be counted, as soon as it is there."""
-    spoken = language()
-    with ui.element("div").classes("w-full") as place:
+def show_when_loaded(load: Callable[[], Result], show: Callable[[Result], None]) -> None:
+    """Show a spinner, call *ask* in a thread, and pass its result to *show*."""
+    reader_language = language()
+    with ui.element("div").classes("w-full") as container:
         ui.spinner(size="lg").props["aria-label"] = _("Loading …")
 
     async def fill() -> None:
-        set_language(spoken)
+        set_language(reader_language)
         try:
-            found = await run_in_thread(ask)
+            found = await run_in_thread(load)
         except TarantulaError as error:
-            place.clear()
-            with place:
+            container.clear()
+            with container:
                 show_error(str(error))
             return
-        place.clear()
-        with place:
+        container.clear()
+        with container:
             show(found)
 
     ui.timer(0.01, fill, once=True)
 
 
 PROGRESS_POLL_SECONDS = 0.3
-"""Seconds: what is done sooner shows no line at all."""
+"""Shorter operations show no progress bar."""
 
 
 class ProgressBar:
-    """A line that grows while something is done, and is seen only then."""
+    """A progress bar that is visible while an operation runs."""
 
     def __init__(self, label: str) -> None:
-        self._far = 0.0
-        self._line = ui.linear_progress(0, show_value=False).classes("my-2")
-        self._line.props["aria-label"] = label
-        self._line.set_visibility(False)
+        self._fraction = 0.0
+        self._bar = ui.linear_progress(0, show_value=False).classes("my-2")
+        self._bar.props["aria-label"] = label
+        self._bar.set_visibility(False)
 
     @contextmanager
-    def shown(self) -> Iterator[Callable[[int, int], None]]:
-        """Give what hears how many are done, and of how many; it may be told so in a thread."""
-        self._far = 0.0
-        looking = ui.timer(PROGRESS_POLL_SECONDS, self._look)
+    def visible(self) -> Iterator[Callable[[int, int], None]]:
+        """Yield a callback for the number of completed and of all steps; it may be called from a thread."""
+        self._fraction = 0.0
+        timer = ui.timer(PROGRESS_POLL_SECONDS, self._redraw)
         try:
-            yield self._hear
+            yield self._update
         finally:
-            looking.cancel()
-            self._line.set_visibility(False)
+            timer.cancel()
+            self._bar.set_visibility(False)
 
-    def _hear(self, done: int, total: int) -> None:
-        self._far = done / max(total, 1)
+    def _update(self, done: int, total: int) -> None:
+        self._fraction = done / max(total, 1)
 
-    def _look(self) -> None:
-        if self._far:
-            self._line.value = self._far
-            self._line.set_visibility(True)
+    def _redraw(self) -> None:
+        if self._fraction:
+            self._bar.value = self._fraction
+            self._bar.set_visibility(True)

@@ -44,37 +44,37 @@ main .nicegui-link { color: #1d4ed8; }
 """
 
 ui.add_css(CSS, shared=True)
-# Its bar has no name that a screen reader could say.
+# The loading bar has no accessible name.
 app_nicegui.config.quasar_config["loadingBar"]["skipHijack"] = True
 
 
 def text_element(tag: str, text: str, classes: str = "") -> TextElement:
-    """Show a text in an element of HTML: a heading, a legend, a paragraph."""
+    """Show a text in an HTML element, such as a heading, legend or paragraph."""
     return TextElement(tag=tag, text=text).classes(classes)
 
 
 def subheading(text: str) -> TextElement:
-    """Show the title of a part of a page."""
+    """Show the heading of a section."""
     return text_element("h2", text, "text-lg font-bold mt-4 mb-2")
 
 
-def icon_button(icon: str, words: str) -> ui.button:
-    """Show a button that is only a picture, with words for those who do not see it."""
+def icon_button(icon: str, label: str) -> ui.button:
+    """Show an icon button with an accessible label and a tooltip."""
     button = ui.button(icon=icon).props("flat dense round color=grey-10")
-    button.props["aria-label"] = words
-    return button.tooltip(words)
+    button.props["aria-label"] = label
+    return button.tooltip(label)
 
 
 @contextmanager
 def section(title: str) -> Iterator[None]:
-    """Show a part of a page under a heading."""
+    """Show a section with a heading."""
     with ui.element("section").classes("w-full mb-6"):
         subheading(title)
         yield
 
 
 class AddressText(str):
-    """A text that is an address, and leads there."""
+    """A text that is an address and shown as a link."""
 
 
 def small_table(
@@ -84,21 +84,21 @@ def small_table(
     numbers: Collection[int] = (),
     high: str = "",
 ) -> None:
-    """Show a small table; a wide or a high one is moved by itself. The values may be anybody's words.
+    """Show a small table, which scrolls if it is wide or high. Values may come from other sites.
 
-    Columns of *numbers* stand one below the other by their last figures.
+    Columns in *numbers* are right-aligned.
     """
-    around = ui.element("div").classes(f"w-full overflow-auto {high}").props('tabindex="0" role="region"')
-    around.props["aria-label"] = label
-    with around, ui.element("table").classes("few-rows w-full text-left text-sm"):
+    region = ui.element("div").classes(f"w-full overflow-auto {high}").props('tabindex="0" role="region"')
+    region.props["aria-label"] = label
+    with region, ui.element("table").classes("few-rows w-full text-left text-sm"):
         with ui.element("thead"), ui.element("tr"):
-            for place, heading in enumerate(headings):
-                text_element("th", heading, _aligned(place in numbers)).props('scope="col"')
+            for index, heading in enumerate(headings):
+                text_element("th", heading, _aligned(index in numbers)).props('scope="col"')
         with ui.element("tbody"):
             for row in rows:
                 with ui.element("tr"):
-                    for place, value in enumerate(row):
-                        _cell(value, place in numbers)
+                    for index, value in enumerate(row):
+                        _cell(value, index in numbers)
 
 
 def _cell(value: str, is_number: bool) -> None:
@@ -110,7 +110,7 @@ def _cell(value: str, is_number: bool) -> None:
 
 
 def external_link(address: str) -> None:
-    """Show an address of anybody's; only one of the web leads there, and does not learn from where."""
+    """Show an address from another site, as a link without referrer if it is a web address."""
     if is_web(address):
         ui.link(address, address, new_tab=True).classes("break-all").props('rel="noopener noreferrer nofollow"')
     else:

@@ -18,44 +18,44 @@ MIN_TEXT_LINES = 2
 
 @contextmanager
 def dialog(title: str) -> Iterator[ui.dialog]:
-    """Give a dialog to be filled; it is opened by whoever made it."""
-    made = ui.dialog()
-    made.props["aria-label"] = title
-    with made, ui.card().classes("w-full"):
+    """Yield a dialog to fill; the caller opens it."""
+    element = ui.dialog()
+    element.props["aria-label"] = title
+    with element, ui.card().classes("w-full"):
         text_element("h2", title, "text-lg font-bold m-0")
-        yield made
+        yield element
 
 
 def text_field(label: str, value: str = "", *, fixed: bool = False) -> ui.input:
-    """Ask for a line of text."""
-    made = ui.input(label, value=value).classes("w-full").props("outlined dense maxlength=100")
-    return made.props("readonly") if fixed else made
+    """Return an input for one line of text."""
+    element = ui.input(label, value=value).classes("w-full").props("outlined dense maxlength=100")
+    return element.props("readonly") if fixed else element
 
 
 def password_field(label: str, autocomplete: str = "new-password") -> ui.input:
-    """Ask for a password."""
-    made = ui.input(label, password=True).classes("w-full").props("outlined dense maxlength=1000")
-    made.props["autocomplete"] = autocomplete
-    return made
+    """Return an input for a password."""
+    element = ui.input(label, password=True).classes("w-full").props("outlined dense maxlength=1000")
+    element.props["autocomplete"] = autocomplete
+    return element
 
 
 def select_field(label: str, options: dict[str, str], value: str) -> ui.select:
-    """Ask for one of a few."""
+    """Return a selection of one option."""
     return ui.select(options, label=label, value=value).classes("w-full").props("outlined dense")
 
 
 def text_area(label: str, value: str) -> ui.textarea:
-    """Ask for some lines, all of which are seen at first, also where they were folded away: there nothing grows."""
-    made = ui.textarea(label, value=value).classes("w-full").props("outlined dense spellcheck=false")
-    made.props["rows"] = max(value.count("\n") + 1, MIN_TEXT_LINES)
-    return made
+    """Return a text area that is high enough for its value, since it cannot grow while it is hidden."""
+    element = ui.textarea(label, value=value).classes("w-full").props("outlined dense spellcheck=false")
+    element.props["rows"] = max(value.count("\n") + 1, MIN_TEXT_LINES)
+    return element
 
 
-def dialog_buttons(shown: ui.dialog, verb: str, act: Callable[[], Awaitable[None]], icon: str = "save") -> None:
-    """Show what can be done with a dialog."""
+def dialog_buttons(target: ui.dialog, verb: str, act: Callable[[], Awaitable[None]], icon: str = "save") -> None:
+    """Show the buttons of a dialog: the action and *Cancel*."""
     with ui.row():
         ui.button(verb, icon=icon, on_click=act)
-        ui.button(_("Cancel"), on_click=shown.close).props("flat")
+        ui.button(_("Cancel"), on_click=target.close).props("flat")
 
 
 FormControl = ValidationElement[Any]
@@ -63,16 +63,16 @@ FormControls = Mapping[str, FormControl]
 
 
 class FormErrors:
-    """The complaints of a form: below the field that they are about, and otherwise where this was made."""
+    """Errors of a form: below their fields, and for all others at the place where this object was created."""
 
     def __init__(self, controls: Callable[[], FormControls]) -> None:
         self._controls = controls
-        self._rest = text_element("p", "", "m-0 my-1 text-red-900 font-bold whitespace-pre-line break-words")
-        self._rest.props('role="alert"')
+        self._general = text_element("p", "", "m-0 my-1 text-red-900 font-bold whitespace-pre-line break-words")
+        self._general.props('role="alert"')
 
     @contextmanager
-    def told(self) -> Iterator[None]:
-        """Show why something could not be done, and go on; what was said before is said no longer."""
+    def capture(self) -> Iterator[None]:
+        """Clear the errors, run the block, and show a `TarantulaError` instead of raising it."""
         self.clear()
         try:
             yield
@@ -80,41 +80,41 @@ class FormErrors:
             self.show(error)
 
     def clear(self) -> None:
-        """Say nothing."""
-        self._rest.text = ""
+        """Remove all errors."""
+        self._general.text = ""
         for control in self._controls().values():
             control.error = None
 
     def show(self, error: TarantulaError) -> None:
-        """Say what is wrong, and lead to the first place where it is."""
-        controls, said = self._controls(), list[FormControl]()
-        rest = dict.fromkeys(str(error).split("\n"))
-        for place, sentence in error.fields.items():
-            control = _nearest(controls, place)
+        """Show an error at its fields, and move the focus to the first of them."""
+        controls, shown_at = self._controls(), list[FormControl]()
+        remaining = dict.fromkeys(str(error).split("\n"))
+        for path, sentence in error.fields.items():
+            control = _closest_control(controls, path)
             if control is not None:
                 control.error = translate_sentence(sentence)
-                _unfold(control)
-                said.append(control)
+                _expand_parents(control)
+                shown_at.append(control)
                 for line in sentence.split("\n"):
-                    rest.pop(line, None)
-        self._rest.text = translate_sentence("\n".join(rest))
-        if said:
-            said[0].run_method("focus")
-        elif rest:
-            ui.run_javascript(f"getHtmlElement({self._rest.id})?.scrollIntoView({{block: 'nearest'}})")
+                    remaining.pop(line, None)
+        self._general.text = translate_sentence("\n".join(remaining))
+        if shown_at:
+            shown_at[0].run_method("focus")
+        elif remaining:
+            ui.run_javascript(f"getHtmlElement({self._general.id})?.scrollIntoView({{block: 'nearest'}})")
 
 
-def _unfold(control: FormControl) -> None:
-    """Open what a control is folded away in: what is wrong is to be seen."""
-    for around in control.ancestors():
-        if isinstance(around, ui.expansion):
-            around.open()
+def _expand_parents(control: FormControl) -> None:
+    """Open the expansions that contain a control, so that its error is visible."""
+    for parent in control.ancestors():
+        if isinstance(parent, ui.expansion):
+            parent.open()
 
 
-def _nearest(controls: FormControls, place: str) -> FormControl | None:
-    """Return the control of a place, or of what the place is a part of: fields.0.unit, fields.0, fields."""
-    while place:
-        if place in controls:
-            return controls[place]
-        place = place.rpartition(".")[0]
+def _closest_control(controls: FormControls, path: str) -> FormControl | None:
+    """Return the control of a field path, or of its closest parent: fields.0.unit, fields.0, fields."""
+    while path:
+        if path in controls:
+            return controls[path]
+        path = path.rpartition(".")[0]
     return None

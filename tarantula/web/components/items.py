@@ -26,19 +26,19 @@ ITEM_PAGES = (
     ("/browse", mark("Browse")),
     ("/validate", mark("Validate")),
 )
-"""The pages of an item, and their names."""
+"""Pages of an item: path and label."""
 
 COMMON_STATUS_CODES = (200, 204, 206, 301, 302, 303, 307, 308, 400, 401, 403, 404, 405, 410, 429, 500, 502, 503, 504)
-"""Codes that servers often give."""
+"""HTTP status codes that are common in crawls."""
 
 
 def item_path(urn: str, part: str = "") -> str:
-    """Return where a page of an item is."""
+    """Return the path of a page of an item."""
     return f"/items/{quote(urn, safe='')}{part}"
 
 
 def item_navigation(urn: str, here: str) -> None:
-    """Show the way to the other pages of an item."""
+    """Show links to the other pages of an item."""
     with ui.element("nav").classes("flex flex-wrap gap-4 mb-4") as nav:
         nav.props["aria-label"] = _("Pages of the item")
         for part, name in ITEM_PAGES:
@@ -48,18 +48,18 @@ def item_navigation(urn: str, here: str) -> None:
 
 
 def state_label(state: int) -> str:
-    """Say what a document's state means, in the reader's language."""
+    """Return the meaning of a document state in the reader's language."""
     return _(state_meaning(state))
 
 
 def state_choices(known: Iterable[int] = ()) -> dict[int, str]:
-    """Return the states that can be looked for, with their meanings."""
+    """Return the document states to filter by, with their meanings."""
     states = sorted({*STATE_MEANINGS, *COMMON_STATUS_CODES, *known}, key=lambda state: (state <= 0, abs(state)))
     return {state: f"{state} {state_label(state)}" for state in states}
 
 
 def fact_list(rows: Iterable[tuple[str, str]]) -> None:
-    """Show names and values; the values may be anybody's words."""
+    """Show names and values. Values may come from other sites."""
     with ui.element("dl").classes("w-full grid grid-cols-[minmax(7rem,auto)_1fr] gap-x-4 gap-y-1"):
         for name, value in rows:
             text_element("dt", name, "font-medium")
@@ -78,74 +78,74 @@ REVIEW_LABELS = {
 
 
 def browse_path(urn: str, document_id: int) -> str:
-    """Return where a document is looked at."""
+    """Return the browse address of a document."""
     return item_path(urn, f"/browse?document={document_id}")
 
 
-def review_list(looks: Iterable[ReviewEntry]) -> None:
-    """Show what needs a look first, each with a link to it."""
+def review_list(entries: Iterable[ReviewEntry]) -> None:
+    """Show the documents to review first, each with a link."""
     with ui.element("ol").classes("w-full m-0 p-0 list-none text-sm").props(f'aria-label="{_("Review first")}"'):
-        for look in looks:
+        for entry in entries:
             with ui.element("li").classes("mb-2"):
-                ui.label(_(REVIEW_LABELS[look.kind])).classes("font-medium")
-                ui.link(look.url, browse_path(look.urn, look.document_id)).classes("break-all")
-                if look.reason:
-                    ui.label(translate_sentence(look.reason)).classes("break-all")
+                ui.label(_(REVIEW_LABELS[entry.kind])).classes("font-medium")
+                ui.link(entry.url, browse_path(entry.urn, entry.document_id)).classes("break-all")
+                if entry.reason:
+                    ui.label(translate_sentence(entry.reason)).classes("break-all")
 
 
 DOCUMENTS_PER_PAGE = 50
 
 DocumentLoader = Callable[[int, str | None], ResultPage[DocumentSummary]]
-"""Asks for so many documents after a place."""
+"""Loads up to a number of documents after a cursor."""
 
 
 class DocumentList:
-    """Documents that are looked for, fifty at a time."""
+    """A paged list of documents that is loaded in the background, with progress."""
 
-    def __init__(self, urn: str, ask: DocumentLoader, name: str) -> None:
+    def __init__(self, urn: str, load: DocumentLoader, name: str) -> None:
         self._urn = urn
-        self._ask = ask
-        self._spoken = language()
-        self._places: list[str | None] = [None]
-        self._next: str | None = None
-        self._asked = 0
+        self._load = load
+        self._language = language()
+        self._cursors: list[str | None] = [None]
+        self._next_cursor: str | None = None
+        self._round = 0
         self._progress = ui.linear_progress(0.0, show_value=False).props("instant-feedback").classes("w-full")
         self._progress.props["aria-label"] = _("Search progress")
-        self._said = ui.label().props('role="status"').classes("text-sm")
+        self._status = ui.label().props('role="status"').classes("text-sm")
         self._table = data_table(_columns(), [], name, key="id", search=False)
         with ui.row().classes("mt-2"):
-            self._back = ui.button(_("Back"), icon="chevron_left", on_click=self._previous).props("outline")
-            self._more = ui.button(_("Next"), icon="chevron_right", on_click=self._following).props("outline")
+            self._back_button = ui.button(_("Back"), icon="chevron_left", on_click=self._show_previous).props("outline")
+            self._next_button = ui.button(_("Next"), icon="chevron_right", on_click=self._show_next).props("outline")
         ui.timer(0.01, self.begin, once=True)
 
     async def begin(self) -> None:
-        """Search from the beginning; a search that is under way is given up."""
-        self._places = [None]
-        await self._search()
+        """Load the first page; a load that is still running is abandoned."""
+        self._cursors = [None]
+        await self._load_page()
 
-    async def _previous(self) -> None:
-        self._places.pop()
-        await self._search()
+    async def _show_previous(self) -> None:
+        self._cursors.pop()
+        await self._load_page()
 
-    async def _following(self) -> None:
-        self._places.append(self._next)
-        await self._search()
+    async def _show_next(self) -> None:
+        self._cursors.append(self._next_cursor)
+        await self._load_page()
 
-    async def _search(self) -> None:
-        set_language(self._spoken)
-        self._asked += 1
-        asked, rows, place = self._asked, list[DocumentSummary](), self._places[-1]
+    async def _load_page(self) -> None:
+        set_language(self._language)
+        self._round += 1
+        round_number, rows, cursor = self._round, list[DocumentSummary](), self._cursors[-1]
         with notify_errors():
             while True:
-                found = await run_in_thread(self._ask, DOCUMENTS_PER_PAGE - len(rows), place)
-                if asked != self._asked:
+                found = await run_in_thread(self._load, DOCUMENTS_PER_PAGE - len(rows), cursor)
+                if round_number != self._round:
                     return
-                rows, place = rows + found.rows, found.next
-                is_done = place is None or len(rows) >= DOCUMENTS_PER_PAGE
+                rows, cursor = rows + found.rows, found.next
+                is_done = cursor is None or len(rows) >= DOCUMENTS_PER_PAGE
                 self._show(rows, found.searched, is_done)
                 if is_done:
-                    self._next = place
-                    self._more.set_visibility(place is not None)
+                    self._next_cursor = cursor
+                    self._next_button.set_visibility(cursor is not None)
                     return
 
     def _show(self, rows: Sequence[DocumentSummary], searched: float, is_done: bool) -> None:
@@ -153,13 +153,13 @@ class DocumentList:
         self._table.update()
         self._progress.set_visibility(not is_done)
         self._progress.value = searched
-        self._back.set_visibility(len(self._places) > 1)
-        self._more.set_visibility(False)
+        self._back_button.set_visibility(len(self._cursors) > 1)
+        self._next_button.set_visibility(False)
         shown = _("{number} documents", number=format_number(len(rows)))
         if is_done:
-            self._said.text = shown
+            self._status.text = shown
         else:
-            self._said.text = _("{shown} so far; {share} searched", shown=shown, share=format_share(searched * 100))
+            self._status.text = _("{shown} so far; {share} searched", shown=shown, share=format_share(searched * 100))
 
 
 def _columns() -> list[TableColumn]:

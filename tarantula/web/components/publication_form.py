@@ -69,28 +69,28 @@ LIST_SEPARATOR = "; "
 
 
 def publication_field_help(field: str) -> str:
-    """Return the sentence that the model has for a field."""
+    """Return the help text of a field, from the model."""
     return str(PublicationConfig.model_fields[field].description)
 
 
 def is_boolean_field(field: str) -> bool:
-    """Whether a field is answered by yes or no."""
+    """Whether a field is a checkbox."""
     return PublicationConfig.model_fields[field].annotation is bool
 
 
 def is_list_field(field: str) -> bool:
-    """Whether a field has many values."""
+    """Whether a field has several values."""
     return get_origin(PublicationConfig.model_fields[field].annotation) is list
 
 
 def default_values() -> dict[str, Any]:
-    """Return the fields of a publication of which nothing is said yet, as JSON has them."""
+    """Return the default values of a new publication, in JSON form."""
     empty = PublicationConfig.model_construct(name="", base_url="")
     return empty.model_dump(mode="json", warnings=False)
 
 
 def field_text(field: str, value: Any, zone: str = "") -> Any:
-    """Return what stands in a field of the form: lists with semicolons, a start on the clocks of its zone."""
+    """Return the text of a field in the form: lists joined with semicolons, the start time in its time zone."""
     if value is None:
         return ""
     if field == "max_duration":
@@ -101,59 +101,59 @@ def field_text(field: str, value: Any, zone: str = "") -> Any:
         return "\n".join(setting_line(key, part) for key, part in value.items())
     if isinstance(value, list):
         return list(value) if field.endswith("_types") else LIST_SEPARATOR.join(value)
-    return value if isinstance(value, bool | list) else _plain(value)
+    return value if isinstance(value, bool | list) else _number_text(value)
 
 
 def parse_fields(texts: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields as the model reads them."""
+    """Return the form values as the model reads them."""
     fields = dict(texts)
     lines = str(fields.get("settings", "")).splitlines()
     fields["settings"] = dict(read_setting(line.strip()) for line in lines if line.strip())
     return {field: "" if value is None else value for field, value in fields.items()}
 
 
-def _plain(value: Any) -> str:
+def _number_text(value: Any) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 DEBOUNCE_MILLISECONDS = 300
-"""Milliseconds after the last key before the model is asked."""
+"""Delay between the last key and the check of the form."""
 MULTILINE_FIELDS = ("description", "settings", "notify", "attention", "incomplete")
 
 
 class FieldChoices(NamedTuple):
-    """What there is to choose from."""
+    """Options of the selection fields."""
 
     profiles: dict[str, str]
     types: list[str]
 
     @classmethod
-    def of(cls, desk: ServiceContext) -> FieldChoices:
-        """Return the profiles, with their types, and the known types."""
+    def of(cls, context: ServiceContext) -> FieldChoices:
+        """Return the profiles with their types, and the known types."""
         profiles = {
             row.name: f"{row.name}: {row.description or ', '.join(row.types)}"
-            for row in document_types.list_profiles(desk)
+            for row in document_types.list_profiles(context)
         }
-        known = [row.mime for row in document_types.list_types(desk)]
+        known = [row.mime for row in document_types.list_types(context)]
         kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
         return cls(profiles, [*kinds, *known])
 
 
 def field_control(field: str, text: Any, choices: FieldChoices) -> Any:
-    """Make the control of a field, with what stands in it."""
+    """Return the control of a field with its value."""
     label = _(FIELD_LABELS[field])
     if is_boolean_field(field):
         return ui.checkbox(label, value=text)
     if field == "profile":
-        # A profile that is no longer there is shown, and complained about.
+        # A profile that has been removed is still shown, with an error.
         options = choices.profiles if text in choices.profiles else {text: text, **choices.profiles}
         control: Any = ui.select(options, label=label, value=text, with_input=True)
     elif field.endswith("_types"):
-        control = _many(label, text, choices.types)
+        control = _multi_select(label, text, choices.types)
     elif field in ("every", "strategy"):
-        control = _one(label, text, list(PERIODS if field == "every" else STRATEGIES))
+        control = _single_select(label, text, list(PERIODS if field == "every" else STRATEGIES))
     elif field == "zone":
-        control = _one(label, text, ["", *sorted(available_timezones())])
+        control = _single_select(label, text, ["", *sorted(available_timezones())])
     elif field in MULTILINE_FIELDS:
         control = ui.textarea(label, value=text).props(f"autogrow debounce={DEBOUNCE_MILLISECONDS}")
     else:
@@ -163,61 +163,61 @@ def field_control(field: str, text: Any, choices: FieldChoices) -> Any:
     return control.classes("w-full").props("outlined dense")
 
 
-def _one(label: str, text: str, known: list[str]) -> ui.select:
-    """Choose one of what is known, or write another."""
+def _single_select(label: str, text: str, known: list[str]) -> ui.select:
+    """Return a selection of one known value, or a new one."""
     options = {one: _(one) for one in (known if text in known else [*known, text])}
     return ui.select(options, label=label, value=text, new_value_mode="add-unique")
 
 
-def _many(label: str, chosen: list[str], known: list[str]) -> ui.select:
-    """Choose some of what is known, or write others."""
+def _multi_select(label: str, chosen: list[str], known: list[str]) -> ui.select:
+    """Return a selection of several known values, or new ones."""
     options = [*known, *(one for one in chosen if one not in known)]
     control = ui.select(options, label=label, value=chosen, multiple=True, new_value_mode="add-unique")
     return control.props("use-chips")
 
 
 OPEN_GROUPS = 4
-"""How many groups are open from the start: those that figures 3.3 and 3.4 have."""
+"""Number of groups that are open at first: those of figures 3.3 and 3.4."""
 
 
 class PublicationForm:
-    """Every field of a publication, new or *name*."""
+    """Form with all fields of a new or stored publication."""
 
-    def __init__(self, desk: ServiceContext, values: dict[str, Any], name: str | None, *, writable: bool) -> None:
-        self._desk = desk
+    def __init__(self, context: ServiceContext, values: dict[str, Any], name: str | None, *, writable: bool) -> None:
+        self._context = context
         self._name = name
         self._round = 0
         self._touched: set[str] = set()
         self._controls: dict[str, Any] = {}
         self._watchers: list[Callable[[], Any]] = []
-        choices = FieldChoices.of(desk)
+        choices = FieldChoices.of(context)
         for number, (title, fields) in enumerate(FIELD_GROUPS.items()):
             self._group(title, fields, number < OPEN_GROUPS, choices, values, writable)
-        self._together = text_element("p", "", "text-red-900 font-bold").props('role="alert"')
-        self._together.set_visibility(False)
+        self._form_error = text_element("p", "", "text-red-900 font-bold").props('role="alert"')
+        self._form_error.set_visibility(False)
 
     def on_change(self, watcher: Callable[[], Any]) -> None:
-        """Have something done whenever a field was changed and checked."""
+        """Register a callback that runs after a field was changed and checked."""
         self._watchers.append(watcher)
 
     def fields(self) -> dict[str, Any]:
-        """Return what stands in the form, as the model reads it, or say what cannot be read."""
+        """Return the values of the form as the model reads them; raise `TarantulaError` for an unreadable setting."""
         return parse_fields({field: control.value for field, control in self._controls.items()})
 
     async def check(self, *, everything: bool = False) -> bool:
-        """Ask the model, and show what it says of the fields that were touched; say whether all is well."""
+        """Validate the form, show errors at touched fields, and return whether it is valid."""
         self._round += 1
-        asked = self._round
+        round_number = self._round
         try:
-            complaints = await run_in_thread(publications.check_fields, self._desk, self.fields(), self._name)
+            errors = await run_in_thread(publications.check_fields, self._context, self.fields(), self._name)
         except TarantulaError as error:
-            complaints = {"settings": str(error)}
-        # Somebody typed on meanwhile: another answer is on its way.
-        if asked == self._round:
+            errors = {"settings": str(error)}
+        # The input has changed: a newer check is running.
+        if round_number == self._round:
             if everything:
                 self._touched |= self._controls.keys()
-            self._show(complaints)
-        return not complaints
+            self._show(errors)
+        return not errors
 
     def _group(
         self,
@@ -251,54 +251,56 @@ class PublicationForm:
         for watcher in self._watchers:
             await watcher()
 
-    def _show(self, complaints: dict[str, str]) -> None:
+    def _show(self, errors: dict[str, str]) -> None:
         for field, control in self._controls.items():
             if not is_boolean_field(field):
-                said = complaints.get(field) if field in self._touched else None
-                control.error = translate_sentence(said) if said else None
-        self._together.set_text(translate_sentence(complaints.get("", "")))
-        self._together.set_visibility("" in complaints)
+                error = errors.get(field) if field in self._touched else None
+                control.error = translate_sentence(error) if error else None
+        self._form_error.set_text(translate_sentence(errors.get("", "")))
+        self._form_error.set_visibility("" in errors)
 
 
 MAX_TRIED_URLS = 50
-"""URLs that are tried at a time."""
+"""Maximum number of URLs that are tested at once."""
 
 
 class ScopeTestBox:
-    """URLs, one a line, and what would become of each."""
+    """Box in which URLs are tested against the scope in the form."""
 
-    def __init__(self, desk: ServiceContext, form: PublicationForm) -> None:
-        self._desk, self._form = desk, form
+    def __init__(self, context: ServiceContext, form: PublicationForm) -> None:
+        self._context, self._form = context, form
         subheading(_("Which URLs would this accept?"))
-        self._urls = ui.textarea(_("URLs, one per line"), on_change=self._try)
+        self._urls = ui.textarea(_("URLs, one per line"), on_change=self._test)
         self._urls.classes("w-full").props('outlined dense autogrow debounce=300 aria-describedby="help-trying"')
         text_element(
             "p", _("The scope rules are applied to the present values of the form; nothing is saved."), "help"
         ).props('id="help-trying"')
         self._answers = ui.element("ul").classes("w-full list-none p-0").props('aria-live="polite"')
-        form.on_change(self._try)
+        form.on_change(self._test)
 
-    async def _try(self) -> None:
+    async def _test(self) -> None:
         urls = [line.strip() for line in (self._urls.value or "").splitlines() if line.strip()][:MAX_TRIED_URLS]
         try:
-            found = await run_in_thread(publications.judge_urls, self._desk, self._form.fields(), urls) if urls else []
+            results = (
+                await run_in_thread(publications.judge_urls, self._context, self._form.fields(), urls) if urls else []
+            )
             complaint = ""
         except TarantulaError as error:
-            found, complaint = [], str(error)
+            results, complaint = [], str(error)
         self._answers.clear()
         with self._answers:
             if complaint:
                 text_element("li", translate_sentence(complaint), "text-red-900")
-            for one in found:
-                _answer(one)
+            for one in results:
+                _show_result(one)
 
 
-def _answer(tried: UrlVerdict) -> None:
-    colour, icon, word = (
-        ("green-10", "check_circle", _("accepted")) if tried.accepted else ("red-10", "cancel", _("refused"))
+def _show_result(result: UrlVerdict) -> None:
+    colour, icon, label = (
+        ("green-10", "check_circle", _("accepted")) if result.accepted else ("red-10", "cancel", _("refused"))
     )
     with ui.element("li").classes("flex gap-2 items-start py-1"):
         ui.icon(icon, color=colour, size="sm").props('aria-hidden="true"')
         with ui.element("div").classes("min-w-0"):
-            text_element("p", tried.url, "font-mono text-sm break-all m-0")
-            text_element("p", f"{word} · {tried.rule}: {translate_sentence(tried.reason)}", "help m-0")
+            text_element("p", result.url, "font-mono text-sm break-all m-0")
+            text_element("p", f"{label} · {result.rule}: {translate_sentence(result.reason)}", "help m-0")

@@ -1,4 +1,4 @@
-"""A line in which one types words, and sources that have them are suggested."""
+"""A search field that suggests sources."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from tarantula.web.i18n import _
 
 
 class SourceFinder:
-    """Suggests sources that whoever types may see; one that is chosen is handed over."""
+    """Suggests visible sources while typing, and passes the selected one to a callback."""
 
-    def __init__(self, desk: ServiceContext, label: str, choose: Callable[[str], Awaitable[None]]) -> None:
-        self._desk = desk
+    def __init__(self, context: ServiceContext, label: str, choose: Callable[[str], Awaitable[None]]) -> None:
+        self._context = context
         self._choose = choose
         self._round = 0
         with ui.element("div").classes("w-full relative"):
             self._line = ui.input(label).classes("w-full").props('outlined dense clearable debounce="150"')
             self._line.props("autocomplete=off maxlength=200 type=search")
-            self._said = text_element("p", "", "sr-only").props('role="status"')
+            self._status = text_element("p", "", "sr-only").props('role="status"')
             self._list = ui.element("ul").classes("w-full m-0 p-0 list-none max-h-80 overflow-y-auto")
             self._list.props["aria-label"] = _("Sources that were found")
         self._line.on_value_change(self._changed)
-        # Whoever types on and presses Enter means the first.
-        self._line.on("keydown.enter", self._first)
+        # Enter selects the first suggestion.
+        self._line.on("keydown.enter", self._select_first)
         self._names: list[str] = []
 
     async def _changed(self) -> None:
         self._round += 1
         asked, words = self._round, str(self._line.value or "")
         with notify_errors():
-            rows = await run_in_thread(streams.suggest_sources, self._desk, words)
-            # Somebody typed on meanwhile: another answer is on its way.
+            rows = await run_in_thread(streams.suggest_sources, self._context, words)
+            # The input has changed: a newer search is running.
             if asked == self._round:
                 self._show(rows, bool(words.strip()))
 
     def _show(self, rows: list[SourceRow], asked: bool) -> None:
         self._names = [row.name for row in rows]
-        self._said.text = _("{number} sources were found.", number=len(rows)) if asked else ""
+        self._status.text = _("{number} sources were found.", number=len(rows)) if asked else ""
         self._list.clear()
         with self._list:
             for row in rows:
@@ -55,7 +55,7 @@ class SourceFinder:
 
     def _suggestion(self, row: SourceRow) -> None:
         async def choose() -> None:
-            await self._take(row.name)
+            await self._select(row.name)
 
         button = ui.button(on_click=choose).props("flat no-caps align=left color=blue-10").classes("w-full text-left")
         with button, ui.element("span").classes("w-full min-w-0 text-left"):
@@ -64,11 +64,11 @@ class SourceFinder:
                 "span", f" {row.name}" + (" · " + ", ".join(row.tags) if row.tags else ""), "text-sm break-all"
             )
 
-    async def _first(self) -> None:
+    async def _select_first(self) -> None:
         if self._names:
-            await self._take(self._names[0])
+            await self._select(self._names[0])
 
-    async def _take(self, name: str) -> None:
+    async def _select(self, name: str) -> None:
         self._line.value = ""
         self._show([], asked=False)
         await self._choose(name)

@@ -23,30 +23,30 @@ from tarantula.web.i18n import _, mark
 
 
 class PairsField:
-    """Lines such as ``name=value``, for one field of a source."""
+    """Text area with one ``name=value`` pair per line."""
 
-    def __init__(self, field: str, label: str, help_: str, sign: str, values: Mapping[str, str]) -> None:
+    def __init__(self, field: str, label: str, help_text: str, sign: str, values: Mapping[str, str]) -> None:
         self._field, self._sign = field, sign
         written = "\n".join(f"{name}{sign}{value}" for name, value in values.items())
         self.control = text_area(label, written).props(f'aria-describedby="help-{field}"')
-        text_element("p", help_, "help").props(f'id="help-{field}"')
+        text_element("p", help_text, "help").props(f'id="help-{field}"')
 
     def values(self) -> dict[str, str]:
-        """Return what stands there, or say which line is none."""
-        found = {}
+        """Return the pairs; raise `TarantulaError` with the number of an invalid line."""
+        pairs = {}
         for number, line in enumerate(str(self.control.value or "").splitlines(), 1):
             name, sign, value = (part.strip() for part in line.partition(self._sign.strip()))
             if sign and name:
-                found[name] = value
+                pairs[name] = value
             elif line.strip():
-                # What it says may be a secret: it is not said again.
+                # The line may contain a secret, so the message does not repeat it.
                 complaint = f"Line {number} is not what is wanted here. Write it as name{self._sign}value."
                 raise TarantulaError(complaint, fields={self._field: complaint})
-        return found
+        return pairs
 
 
 def variables_field(values: Mapping[str, str]) -> PairsField:
-    """Return where variables are written."""
+    """Return the field for variables."""
     words = _("They replace {name} in the address, in steps and in the request. Only you and administrators see them.")
     return PairsField("variables", _("Variables, one per line: name=value"), words, "=", values)
 
@@ -59,7 +59,7 @@ EMPTY_REQUEST: Mapping[str, Any] = {"method": RequestMethod.GET, "headers": {}, 
 
 
 class RequestForm:
-    """The fields of a source that say what is sent."""
+    """Form of the request: method, headers and body."""
 
     def __init__(self, values: Mapping[str, Any] = EMPTY_REQUEST) -> None:
         methods = {str(method): _(words) for method, words in METHOD_LABELS.items()}
@@ -77,7 +77,7 @@ class RequestForm:
 
     @property
     def controls(self) -> dict[str, FormControl]:
-        """Return where each field is written."""
+        """Controls by field name."""
         return {"method": self._method, "headers": self._headers.control, "body": self._body}
 
     def values(self) -> dict[str, Any]:
@@ -100,29 +100,29 @@ DEFAULT_INTERVAL = "300"
 
 
 class NewSourceForm:
-    """The form beside what was chosen; what nobody touched follows the page."""
+    """Form of a new source. Suggestions replace values until the user edits them."""
 
-    def __init__(self, save: Callable[[], Awaitable[None]], others: Callable[[], FormControls]) -> None:
+    def __init__(self, save: Callable[[], Awaitable[None]], other_controls: Callable[[], FormControls]) -> None:
         self._suggested: dict[str, str] = {}
-        self._others = others
+        self._other_controls = other_controls
         with ui.element("div").classes("grid grid-cols-1 gap-3 w-full"):
-            self._title = _line(_("Title"))
-            self._name = _line(_("Source name"), _("Words separated by dots, such as weather.lisboa."))
-            self._description = _line(_("Description"))
-            self._tags = _line(_("Tags"), _("Search words, separated by commas."))
+            self._title = _text_line(_("Title"))
+            self._name = _text_line(_("Source name"), _("Words separated by dots, such as weather.lisboa."))
+            self._description = _text_line(_("Description"))
+            self._tags = _text_line(_("Tags"), _("Search words, separated by commas."))
             self._interval = select_field(
                 _("Reading interval"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
             )
             self._private = ui.checkbox(_("Private: only I can see it"))
-        self.complaints = FormErrors(self._controls)
+        self.errors = FormErrors(self._controls)
         ui.button(_("Save"), icon="save", on_click=save).classes("mt-2")
 
     def _controls(self) -> dict[str, FormControl]:
         lines = {"title": self._title, "name": self._name, "description": self._description, "tags": self._tags}
-        return {**lines, "interval": self._interval, **self._others()}
+        return {**lines, "interval": self._interval, **self._other_controls()}
 
     def suggest(self, **values: str) -> None:
-        """Fill in what nobody has written."""
+        """Fill in the fields that the user has not edited."""
         lines = {"title": self._title, "name": self._name, "tags": self._tags}
         for key, value in values.items():
             line = lines[key]
@@ -131,12 +131,12 @@ class NewSourceForm:
             self._suggested[key] = value
 
     def suggest_interval(self, seconds: float) -> None:
-        """Choose the interval that is usual for a source, or the next longer one."""
+        """Select the given interval, or the next longer one."""
         fitting = [key for key in INTERVAL_LABELS if float(key) >= seconds]
         self._interval.value = fitting[0] if fitting else list(INTERVAL_LABELS)[-1]
 
     def values(self) -> dict[str, Any]:
-        """Return what stands there, as the model reads it."""
+        """Return the values of the form as the model reads them."""
         return {
             "name": str(self._name.value or "").strip(),
             "title": str(self._title.value or "").strip(),
@@ -147,7 +147,7 @@ class NewSourceForm:
         }
 
 
-def _line(label: str, help_text: str = "") -> ui.input:
+def _text_line(label: str, help_text: str = "") -> ui.input:
     with ui.element("div").classes("min-w-0"):
         line = ui.input(label).classes("w-full").props("outlined dense maxlength=300")
         if help_text:
@@ -168,33 +168,33 @@ TEXT_FIELDS = {
 }
 SEPARATORS = {"tags": ", ", "notify": "; "}
 JSON_FIELDS = ("adapter", "options", "render", "steps", "retention")
-"""What is written as JSON, by those who know it."""
+"""Fields that are edited as JSON."""
 PLACES_KEY = "places"
-"""What stands beside it: where each field is, by its key."""
+"""Key of the JSON object with the place of each field."""
 
 
 FIELD_HELP = {
     "interval": mark("Seconds between two readings, or 30s, 5m, 2h, 1d."),
     "tags": mark("Search words, separated by commas."),
 }
-"""Of what is written here otherwise than in the model."""
+"""Help texts that differ from those of the model."""
 
 
 def source_field_help(field: str) -> str:
-    """Return the sentence that says what a field is."""
+    """Return the help text of a field."""
     return FIELD_HELP.get(field) or str(SourceConfig.model_fields[field].description)
 
 
 class SourceForm:
-    """The fields of a source."""
+    """Form of an existing source."""
 
-    def __init__(self, desk: ServiceContext, name: str, values: dict[str, Any]) -> None:
-        self._desk, self._name, self._values = desk, name, values
+    def __init__(self, context: ServiceContext, name: str, values: dict[str, Any]) -> None:
+        self._context, self._name, self._values = context, name, values
         self._lines: dict[str, ui.input] = {}
         with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full"):
             for field, words in TEXT_FIELDS.items():
                 with ui.element("div").classes("min-w-0"):
-                    line = ui.input(_(words), value=_written(field, values[field])).classes("w-full")
+                    line = ui.input(_(words), value=_field_text(field, values[field])).classes("w-full")
                     line.props(f'outlined dense aria-describedby="help-{field}"')
                     text_element("p", _(source_field_help(field)), "help").props(f'id="help-{field}"')
                     self._lines[field] = line
@@ -202,50 +202,50 @@ class SourceForm:
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
         self._fields = [_FieldForm(field) for field in values["fields"]]
         with ui.expansion(_("Request and variables")).classes("w-full"):
-            self._sent, self._variables = RequestForm(values), variables_field(values["variables"])
+            self._request, self._variables = RequestForm(values), variables_field(values["variables"])
         with ui.expansion(_("Advanced: adapter options")).classes("w-full"):
             places = {one["key"]: one["place"] for one in values["fields"]}
             rest = {**{key: values[key] for key in JSON_FIELDS}, PLACES_KEY: places}
             self._rest = text_area(_("As JSON"), json.dumps(rest, indent=2, ensure_ascii=False))
             self._rest.props("input-class=font-mono")
-        self._complaints = FormErrors(self._controls)
+        self._errors = FormErrors(self._controls)
         self._progress = ProgressBar(_("The history is processed again"))
         ui.button(_("Save"), icon="save", on_click=self._save).classes("my-3")
 
     def changes(self) -> dict[str, Any]:
-        """Return what was changed."""
-        said: dict[str, Any] = {field: _read(field, str(line.value or "")) for field, line in self._lines.items()}
-        said |= {"private": self._private.value, "robots": self._robots.value}
-        said |= {"variables": self._variables.values(), **self._sent.values()}
-        rest = self._written_as_json()
+        """Return the values of the form."""
+        values: dict[str, Any] = {field: _parse(field, str(line.value or "")) for field, line in self._lines.items()}
+        values |= {"private": self._private.value, "robots": self._robots.value}
+        values |= {"variables": self._variables.values(), **self._request.values()}
+        rest = self._json_fields()
         places = rest.pop(PLACES_KEY, {})
-        said["fields"] = [field.value(places) for field in self._fields]
-        return {**said, **rest}
+        values["fields"] = [field.value(places) for field in self._fields]
+        return {**values, **rest}
 
-    def _written_as_json(self) -> dict[str, Any]:
+    def _json_fields(self) -> dict[str, Any]:
         try:
             rest = json.loads(str(self._rest.value or "{}"))
         except ValueError as error:
-            raise _not_written(f"This is not JSON: {error}.") from error
+            raise _json_error(f"This is not JSON: {error}.") from error
         if not isinstance(rest, dict) or not isinstance(rest.get(PLACES_KEY, {}), dict):
-            raise _not_written("This is not what was there: names in quotes, and behind each what it is.")
+            raise _json_error("This is not what was there: names in quotes, and behind each what it is.")
         return rest
 
     def _controls(self) -> dict[str, FormControl]:
         units = {f"fields.{place}": field.unit for place, field in enumerate(self._fields)}
-        sent = {"variables": self._variables.control, **self._sent.controls}
-        return {**self._lines, **sent, **units, **dict.fromkeys(JSON_FIELDS, self._rest)}
+        request_controls = {"variables": self._variables.control, **self._request.controls}
+        return {**self._lines, **request_controls, **units, **dict.fromkeys(JSON_FIELDS, self._rest)}
 
     async def _save(self) -> None:
-        with self._complaints.told():
+        with self._errors.capture():
             changes = self.changes()
-            with self._progress.shown() as progress:
-                await run_in_thread(streams.edit_source, self._desk, self._name, changes, progress=progress)
+            with self._progress.visible() as progress:
+                await run_in_thread(streams.edit_source, self._context, self._name, changes, progress=progress)
             notify_done(_("{name} is saved.", name=self._name))
 
 
 class _FieldForm:
-    """What one value is."""
+    """Form of one field of a source."""
 
     def __init__(self, values: dict[str, Any]) -> None:
         self._values = values
@@ -258,13 +258,13 @@ class _FieldForm:
                     _("Value type"), {"": _("detected from its texts"), **kinds}, values["kind"] or ""
                 )
                 self.unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
-                ways = {way.value: _(words) for way, words in AGGREGATION_LABELS.items()}
+                aggregations = {aggregation.value: _(words) for aggregation, words in AGGREGATION_LABELS.items()}
                 self._aggregation = select_field(
-                    _("Aggregated by"), {"": _("default of its type"), **ways}, values["aggregation"] or ""
+                    _("Aggregated by"), {"": _("default of its type"), **aggregations}, values["aggregation"] or ""
                 )
 
     def value(self, places: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the field as it stands there; where it is, is said by its key."""
+        """Return the values of the field, with its place from *places*."""
         return {
             **self._values,
             "place": places.get(self._values["key"], self._values["place"]),
@@ -275,11 +275,11 @@ class _FieldForm:
         }
 
 
-def _not_written(complaint: str) -> TarantulaError:
+def _json_error(complaint: str) -> TarantulaError:
     return TarantulaError(complaint, fields={JSON_FIELDS[0]: complaint})
 
 
-def _written(field: str, value: Any) -> str:
+def _field_text(field: str, value: Any) -> str:
     if field in SEPARATORS:
         return SEPARATORS[field].join(value)
     if field == "interval" and value == int(value):
@@ -287,7 +287,7 @@ def _written(field: str, value: Any) -> str:
     return str(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _read(field: str, text: str) -> Any:
+def _parse(field: str, text: str) -> Any:
     if field in SEPARATORS:
         return [part.strip() for part in text.split(SEPARATORS[field].strip()) if part.strip()]
     return text.strip()

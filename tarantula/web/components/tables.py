@@ -1,4 +1,4 @@
-"""Tables of a few thousand rows at most: sorted, searched, and one card a row on a telephone."""
+"""Tables of up to a few thousand rows: sorting, filtering, one card for each row on a narrow screen."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tarantula.web.i18n import _
 
 ROWS_PER_PAGE = 25
 
-# Vue escapes what stands in {{ }}; addresses are made by us, of quoted names.
+# Vue escapes {{ }}; addresses are built here from quoted names.
 BODY_SLOT = """
 <q-tr :props="props">
   <q-td v-for="column in props.cols" :key="column.name" :props="props" :data-label="column.label">
@@ -28,22 +28,22 @@ BODY_SLOT = """
 
 
 class TableColumn(NamedTuple):
-    """A column: the key of its values, and what stands above them."""
+    """A column: the row key of its values, and its heading."""
 
     name: str
     label: str
     number: bool = False
     shown: str | None = None
-    """The key of what is shown, if it is not what rows are sorted by."""
+    """Row key of the displayed value, if it differs from the sort key."""
 
 
 def data_table(
     columns: Sequence[TableColumn], rows: Sequence[dict[str, Any]], name: str, *, key: str, search: bool = True
 ) -> ui.table:
-    """Show rows; ``<column>_to`` makes a value a link, ``<column>_buttons`` puts buttons behind it."""
-    searched = None
+    """Show rows; ``<column>_to`` turns a value into a link, ``<column>_buttons`` adds buttons to it."""
+    filter_field = None
     if search and len(rows) > ROWS_PER_PAGE // 2:
-        searched = ui.input(_("Search")).props('type=search dense outlined clearable debounce="200"')
+        filter_field = ui.input(_("Search")).props('type=search dense outlined clearable debounce="200"')
     pages = {"rowsPerPage": ROWS_PER_PAGE} if len(rows) > ROWS_PER_PAGE else None
     table = ui.table(columns=[_column(one) for one in columns], rows=list(rows), row_key=key, pagination=pages)
     table.classes("listing w-full").props("flat bordered wrap-cells")
@@ -55,8 +55,8 @@ def data_table(
     table.props["rows-per-page-options"] = [ROWS_PER_PAGE, 4 * ROWS_PER_PAGE, 0]
     table.props[":pagination-label"] = "(first, last, all) => `${first}–${last} / ${all}`"
     table.add_slot("body", BODY_SLOT)
-    if searched is not None:
-        table.bind_filter_from(searched, "value", backward=lambda words: words or "")
+    if filter_field is not None:
+        table.bind_filter_from(filter_field, "value", backward=lambda words: words or "")
     return table
 
 

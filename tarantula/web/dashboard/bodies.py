@@ -1,6 +1,4 @@
-"""Contents of a view card: text, table, chart, tag cloud or map, the notes beside them, and
-the same data as a table.
-"""
+"""Contents of a view card: text, table, chart, tag cloud or map, with notes, and the same data as a table."""
 
 from __future__ import annotations
 
@@ -34,13 +32,13 @@ from tarantula.web.format import NO_VALUE, format_cell, format_cell_number, form
 from tarantula.web.i18n import _, translate_sentence
 
 DragHandler = Callable[[int, int], Awaitable[None]]
-# Only what somebody drags has a batch; what the server asked for is no news to it.
+# Only drags by the user have a batch; changes by the server do not.
 DRAG_SCRIPT = """(event) => {{
   const shown = event.batch && getElement({0}).chart?.getOption().dataZoom?.[0];
   if (shown) emit([shown.startValue, shown.endValue]);
 }}"""
 DRAG_THROTTLE_SECONDS = 0.12
-"""Seconds between two places to which a window is dragged."""
+"""Minimum interval between two drag events."""
 CATEGORY_CHARTS: Mapping[ViewKind, Callable[[ViewProjection], dict[str, Any]]] = {
     ViewKind.BAR: bar_chart,
     ViewKind.PIE: pie_chart,
@@ -51,15 +49,15 @@ CATEGORY_CHARTS: Mapping[ViewKind, Callable[[ViewProjection], dict[str, Any]]] =
 
 
 class ChartBody:
-    """A chart that is drawn once, and then changed."""
+    """A chart that is created once and then updated."""
 
-    def __init__(self, dragged: DragHandler) -> None:
-        self._dragged = dragged
+    def __init__(self, on_drag: DragHandler) -> None:
+        self._on_drag = on_drag
         self._chart: ui.echart | None = None
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view, in the chart that is there or in a new one."""
-        options = self._options(sight)
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view, in the existing chart if its shape allows it."""
+        options = self._options(projection)
         if self._chart is not None and _shape(self._chart.options) == _shape(options):
             self._chart.options.clear()
             self._chart.options.update(options)
@@ -67,20 +65,22 @@ class ChartBody:
             return
         if self._chart is not None:
             self._chart.delete()
-        self._chart = ui.echart(options).classes("w-full").style(f"height: {_height(sight)}px; touch-action: pan-y")
+        self._chart = (
+            ui.echart(options).classes("w-full").style(f"height: {_height(projection)}px; touch-action: pan-y")
+        )
         self._chart.props('role="img"')
-        self._chart.props["aria-label"] = _("{title}. The same data is in the table below.", title=sight.title)
+        self._chart.props["aria-label"] = _("{title}. The same data is in the table below.", title=projection.title)
         if "dataZoom" in options:
             moved = DRAG_SCRIPT.format(self._chart.id)
-            self._chart.on("chart:datazoom", self._drag, js_handler=moved, throttle=DRAG_THROTTLE_SECONDS)
+            self._chart.on("chart:datazoom", self._report_drag, js_handler=moved, throttle=DRAG_THROTTLE_SECONDS)
 
-    def fill(self, sight: ViewProjection) -> None:
-        """Put data into the window that somebody is dragging, and leave the window to them."""
-        if self._chart is None or len(self._chart.options["series"]) != len(sight.tracks):
-            self.show(sight)
+    def fill(self, projection: ViewProjection) -> None:
+        """Update the data of a chart while the user drags its window."""
+        if self._chart is None or len(self._chart.options["series"]) != len(projection.tracks):
+            self.show(projection)
             return
-        # The options stay as they are: to change them would send the window along.
-        self._chart.run_chart_method("setOption", {"series": timeline_series(sight)})
+        # Only the series: a change of the options would also set the window.
+        self._chart.run_chart_method("setOption", {"series": timeline_series(projection)})
 
     def move(self, begin: int, end: int) -> None:
         """Show another window of the same data."""
@@ -90,55 +90,61 @@ class ChartBody:
             zoom = {"startValue": begin // 1000, "endValue": end // 1000}
             self._chart.run_chart_method("setOption", {"xAxis": axes, "dataZoom": [zoom]})
 
-    async def _drag(self, event: GenericEventArguments) -> None:
+    async def _report_drag(self, event: GenericEventArguments) -> None:
         begin, end = event.args
-        await self._dragged(int(begin * 1000), int(end * 1000))
+        await self._on_drag(int(begin * 1000), int(end * 1000))
 
-    def _options(self, sight: ViewProjection) -> dict[str, Any]:
-        return timeline_chart(sight) if sight.view.kind in TIME_KINDS else CATEGORY_CHARTS[sight.view.kind](sight)
+    def _options(self, projection: ViewProjection) -> dict[str, Any]:
+        return (
+            timeline_chart(projection)
+            if projection.view.kind in TIME_KINDS
+            else CATEGORY_CHARTS[projection.view.kind](projection)
+        )
 
 
-def is_draggable(sight: ViewProjection) -> bool:
-    """Whether a view shows time from left to right."""
-    return sight.view.kind in TIME_KINDS and (sight.view.kind != ViewKind.SCATTER or scatter_pairs(sight) is None)
+def is_draggable(projection: ViewProjection) -> bool:
+    """Whether the horizontal axis of a view is time."""
+    return projection.view.kind in TIME_KINDS and (
+        projection.view.kind != ViewKind.SCATTER or scatter_pairs(projection) is None
+    )
 
 
 def _shape(options: Mapping[str, Any]) -> tuple[int, int]:
-    """Return what a chart cannot change while it is there: how many series it has, and how many panels."""
+    """Return the number of series and of panels; an existing chart cannot change them."""
     grids = options.get("grid")
     return len(options["series"]), len(grids) if isinstance(grids, list) else 1
 
 
-def _height(sight: ViewProjection) -> int:
-    return scales_of(sight).height if is_draggable(sight) else HIGH
+def _height(projection: ViewProjection) -> int:
+    return scales_of(projection).height if is_draggable(projection) else HIGH
 
 
 MAX_ROWS = 100
 
 
 class TextBody:
-    """Values with their names, side by side as far as there is room."""
+    """Values with their names, side by side."""
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view."""
-        for record in sight.records[:MAX_ROWS]:
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view."""
+        for record in projection.records[:MAX_ROWS]:
             if record.row:
                 text_element("h3", record.row, "text-base font-bold m-0 break-words")
             with ui.element("dl").classes("m-0 mb-3 w-full flex flex-wrap gap-x-8 gap-y-2"):
-                for column in sight.informative:
+                for column in projection.informative:
                     with ui.element("div").classes("min-w-0"):
-                        _named_value(record.cells.get(column.letter), column, sight)
+                        _named_value(record.cells.get(column.letter), column, projection)
 
 
 class OneLineBody:
-    """All on one line, as far as it is long enough."""
+    """All values on one line, truncated if needed."""
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view."""
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view."""
         parts = list[str]()
-        for record in sight.records[:MAX_ROWS]:
+        for record in projection.records[:MAX_ROWS]:
             values = ", ".join(
-                f"{one.title} {format_cell(record.cells.get(one.letter), one)}" for one in sight.informative
+                f"{one.title} {format_cell(record.cells.get(one.letter), one)}" for one in projection.informative
             )
             parts.append(f"{record.row}: {values}" if record.row else values)
         line = text_element("p", " · ".join(parts), "m-0 w-full truncate value")
@@ -146,40 +152,42 @@ class OneLineBody:
 
 
 class TableBody:
-    """Rows and columns: as it is now, or what happened."""
+    """A table of current values, or of the events of the window."""
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view."""
-        happened = any(record.at is not None for record in sight.records)
-        named = any(record.row for record in sight.records)
-        naming = sight.naming
-        headings = [*([_("When")] if happened else []), *([naming.title if naming else _("Row")] if named else [])]
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view."""
+        has_times = any(record.at is not None for record in projection.records)
+        has_names = any(record.row for record in projection.records)
+        naming = projection.naming
+        headings = [*([_("When")] if has_times else []), *([naming.title if naming else _("Row")] if has_names else [])]
         rows = [
             [
-                *([format_timestamp(record.at)] if happened else []),
-                *([record.row] if named else []),
-                *(_in_table(record.cells.get(column.letter), column) for column in sight.informative),
+                *([format_timestamp(record.at)] if has_times else []),
+                *([record.row] if has_names else []),
+                *(_table_cell(record.cells.get(column.letter), column) for column in projection.informative),
             ]
-            for record in sight.records[:MAX_ROWS]
+            for record in projection.records[:MAX_ROWS]
         ]
-        numbers = [len(headings) + place for place, column in enumerate(sight.informative) if is_numeric_column(column)]
-        titles = [*headings, *(column.title for column in sight.informative)]
-        small_table(sight.title, titles, rows, numbers, "max-h-96")
+        numbers = [
+            len(headings) + index for index, column in enumerate(projection.informative) if is_numeric_column(column)
+        ]
+        titles = [*headings, *(column.title for column in projection.informative)]
+        small_table(projection.title, titles, rows, numbers, "max-h-96")
 
 
 class CloudBody:
-    """Words, larger the more they count."""
+    """A tag cloud."""
 
-    def show(self, sight: ViewProjection) -> None:
-        """Show a view."""
+    def show(self, projection: ViewProjection) -> None:
+        """Draw a view."""
         with ui.element("ul").classes("flex flex-wrap gap-x-3 items-baseline m-0 p-0 list-none"):
-            for tag in cloud_tags(sight):
+            for tag in cloud_tags(projection):
                 with ui.element("li").classes("break-words min-w-0"):
                     text_element("span", tag.word, "").style(f"font-size: {tag.size:.2f}rem")
                     text_element("span", f" {format_plain_number(tag.weight)}", "text-xs text-slate-600")
 
 
-def _named_value(cell: ViewCell | None, column: ViewColumn, sight: ViewProjection) -> None:
+def _named_value(cell: ViewCell | None, column: ViewColumn, projection: ViewProjection) -> None:
     text_element("dt", column.title, "text-sm text-slate-600 break-words")
     with ui.element("dd").classes("m-0 break-words"):
         if column.kind == ValueKind.URL and cell is not None:
@@ -187,12 +195,12 @@ def _named_value(cell: ViewCell | None, column: ViewColumn, sight: ViewProjectio
         else:
             large = "text-2xl" if column.kind.is_number else "text-lg"
             text_element("span", format_cell(cell, column), f"{large} font-bold value")
-        read = max((seen.read_at or 0 for seen in sight.sources), default=0)
-        if len(sight.records) == 1 and cell is not None and cell.at is not None and cell.at < read:
+        read = max((source.read_at or 0 for source in projection.sources), default=0)
+        if len(projection.records) == 1 and cell is not None and cell.at is not None and cell.at < read:
             text_element("span", _("since {when}", when=format_timestamp(cell.at)), "block text-xs text-slate-600")
 
 
-def _in_table(cell: ViewCell | None, column: ViewColumn) -> str:
+def _table_cell(cell: ViewCell | None, column: ViewColumn) -> str:
     return AddressText(cell.text) if cell is not None and column.kind == ValueKind.URL else format_cell(cell, column)
 
 
@@ -206,13 +214,13 @@ BODY_CLASSES: Mapping[ViewKind, type[TextBody | OneLineBody | TableBody | CloudB
 }
 
 
-def body_for(kind: ViewKind, dragged: DragHandler) -> ViewBody:
-    """Return what draws a kind of view."""
-    return BODY_CLASSES[kind]() if kind in BODY_CLASSES else ChartBody(dragged)
+def body_for(kind: ViewKind, on_drag: DragHandler) -> ViewBody:
+    """Return the body that draws a kind of view."""
+    return BODY_CLASSES[kind]() if kind in BODY_CLASSES else ChartBody(on_drag)
 
 
 def has_window(view: ViewConfig) -> bool:
-    """Whether a view shows a stretch of time, or what comes of it."""
+    """Whether a view depends on a time window."""
     windowed = view.function != WindowFunction.LAST or any(parse_expression(one.text).windowed for one in view.formulas)
     return view.kind in TIME_KINDS or view.events or windowed
 
@@ -220,20 +228,20 @@ def has_window(view: ViewConfig) -> bool:
 MAX_POINTS = 50
 
 
-def data_as_table(sight: ViewProjection) -> None:
-    """Show what a chart has in figures: rows, or the window summed up and its latest values."""
-    if not sight.tracks:
-        TableBody().show(sight)
+def data_as_table(projection: ViewProjection) -> None:
+    """Show the data of a chart as a table: its rows, or a summary of the window and the latest values."""
+    if not projection.tracks:
+        TableBody().show(projection)
         return
     headings = [_("Values"), _("Number"), _("First"), _("Last"), _("Smallest"), _("Largest"), _("Mean")]
-    small_table(_("Summary of the window"), headings, [_summed(track, sight) for track in sight.tracks])
+    small_table(_("Summary of the window"), headings, [_summary_row(track, projection) for track in projection.tracks])
     latest = sorted(
         (
             (point.at, track, point.value)
-            for track in sight.tracks
+            for track in projection.tracks
             for point in track.points
-            # What only goes on was not read.
-            if point.summary.count and sight.begin <= point.at < sight.end
+            # Points without a reading only continue the line.
+            if point.summary.count and projection.begin <= point.at < projection.end
         ),
         key=lambda one: -one[0],
     )
@@ -244,8 +252,10 @@ def data_as_table(sight: ViewProjection) -> None:
     small_table(_("The latest values"), [_("When"), _("Values"), _("Value")], rows)
 
 
-def _summed(track: ViewTrack, sight: ViewProjection) -> list[str]:
-    within = ViewTrack(track.column, track.row, [one for one in track.points if sight.begin <= one.at < sight.end])
+def _summary_row(track: ViewTrack, projection: ViewProjection) -> list[str]:
+    within = ViewTrack(
+        track.column, track.row, [one for one in track.points if projection.begin <= one.at < projection.end]
+    )
     found = within.summary
     numbers = (found.first, found.last, found.minimum, found.maximum, found.mean)
     return [track.title, str(found.count), *(_number(number, track.column) for number in numbers)]
@@ -270,54 +280,58 @@ MAX_SLICES_BY_KIND: Mapping[ViewKind, int] = {
 }
 
 
-def warning_text(sight: ViewProjection) -> str:
-    """Say what is wrong with the sources of a view, or with how it is to be shown."""
-    said = [seen.sentence for seen in sight.sources if seen.sentence]
-    words = [translate_sentence(sentence) for sentence in dict.fromkeys(said)]
-    if sight.complaint:
-        words.append(translate_sentence(sight.complaint))
-    if sight.hidden:
-        words.append(_("A source of this view was removed, or you may not see it."))
-    return "\n".join(words)
+def warning_text(projection: ViewProjection) -> str:
+    """Return the errors of the sources and of the view configuration."""
+    errors = [source.sentence for source in projection.sources if source.sentence]
+    texts = [translate_sentence(sentence) for sentence in dict.fromkeys(errors)]
+    if projection.complaint:
+        texts.append(translate_sentence(projection.complaint))
+    if projection.hidden:
+        texts.append(_("A source of this view was removed, or you may not see it."))
+    return "\n".join(texts)
 
 
-def note_text(sight: ViewProjection) -> str:
-    """Say why nothing is seen, or not all of it."""
-    return "" if sight.complaint else " ".join(_notes(sight))
+def note_text(projection: ViewProjection) -> str:
+    """Return why there is no data, or not all of it."""
+    return "" if projection.complaint else " ".join(_notes(projection))
 
 
-def _notes(sight: ViewProjection) -> Iterator[str]:
-    if sight.view.kind in TIME_KINDS:
-        within = (sight.begin <= point.at < sight.end for track in sight.tracks for point in track.points)
+def _notes(projection: ViewProjection) -> Iterator[str]:
+    if projection.view.kind in TIME_KINDS:
+        within = (
+            projection.begin <= point.at < projection.end for track in projection.tracks for point in track.points
+        )
         if not any(within):
             yield _("There are no readings in this window.")
-    elif not sight.records:
-        yield _nothing(sight)
-    shown, there = _counted(sight)
-    if shown < there:
-        yield _("{shown} of {there} are shown.", shown=shown, there=there)
-    unfit = len(categories.named_numbers(sight)) - len(categories.positive_numbers(sight))
-    if sight.view.kind in (ViewKind.PIE, ViewKind.TREEMAP) and unfit:
-        yield _("Only values above zero are drawn: {number} values are left out.", number=unfit)
-    if sight.view.kind == ViewKind.MAP and not has_named_coordinates(sight.columns):
-        found = coordinate_columns(sight.columns)
+    elif not projection.records:
+        yield _empty_note(projection)
+    shown, total = _counted(projection)
+    if shown < total:
+        yield _("{shown} of {there} are shown.", shown=shown, there=total)
+    omitted = len(categories.named_numbers(projection)) - len(categories.positive_numbers(projection))
+    if projection.view.kind in (ViewKind.PIE, ViewKind.TREEMAP) and omitted:
+        yield _("Only values above zero are drawn: {number} values are left out.", number=omitted)
+    if projection.view.kind == ViewKind.MAP and not has_named_coordinates(projection.columns):
+        found = coordinate_columns(projection.columns)
         names = [column.title for column in found] if found else []
         yield _("No value is named latitude or longitude; these are used instead: {names}.", names=", ".join(names))
 
 
-def _nothing(sight: ViewProjection) -> str:
-    if sight.view.conditions:
+def _empty_note(projection: ViewProjection) -> str:
+    if projection.view.conditions:
         return _("No data meets the conditions of this view.")
-    return _("There are no readings in this window.") if sight.view.events else _("There are no readings yet.")
+    return _("There are no readings in this window.") if projection.view.events else _("There are no readings yet.")
 
 
-def _counted(sight: ViewProjection) -> tuple[int, int]:
-    """Return how many are shown, and how many there are."""
-    kind = sight.view.kind
+def _counted(projection: ViewProjection) -> tuple[int, int]:
+    """Return the numbers of displayed and of existing values."""
+    kind = projection.view.kind
     if kind in TIME_KINDS:
-        return len(sight.tracks), len(sight.tracks) + sight.untracked
+        return len(projection.tracks), len(projection.tracks) + projection.untracked
     if kind in MAX_SLICES_BY_KIND:
-        there = len(categories.named_numbers(sight) if kind == ViewKind.GAUGE else categories.positive_numbers(sight))
-        return min(there, MAX_SLICES_BY_KIND[kind]), there
-    shown = min(len(sight.records), MAX_RECORDS_BY_KIND.get(kind, len(sight.records)))
-    return shown, len(sight.records) + sight.unlisted
+        total = len(
+            categories.named_numbers(projection) if kind == ViewKind.GAUGE else categories.positive_numbers(projection)
+        )
+        return min(total, MAX_SLICES_BY_KIND[kind]), total
+    shown = min(len(projection.records), MAX_RECORDS_BY_KIND.get(kind, len(projection.records)))
+    return shown, len(projection.records) + projection.unlisted

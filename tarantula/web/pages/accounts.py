@@ -1,4 +1,4 @@
-"""Account pages: one"s own password and tokens, and the administration of accounts."""
+"""Account pages: password and tokens of the current account, and the administration of accounts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tarantula.web.layout import heading, page
 TOKEN_DAYS = {"30": "30", "365": "365", "": "∞"}
 
 
-def token_list(desk: ServiceContext, rows: Sequence[TokenRow], back: str) -> None:
-    """Show tokens, each with what removes it; *back* is the page to come back to."""
+def token_list(context: ServiceContext, rows: Sequence[TokenRow], back: str) -> None:
+    """Show tokens with buttons to revoke them; *back* is the page to return to."""
     columns = [
         TableColumn("account", _("Account")),
         TableColumn("name", _("Purpose")),
@@ -38,37 +38,37 @@ def token_list(desk: ServiceContext, rows: Sequence[TokenRow], back: str) -> Non
 
     async def remove(event: events.GenericEventArguments) -> None:
         with notify_errors():
-            await run_in_thread(tokens.remove_token, desk, int(event.args["id"]))
+            await run_in_thread(tokens.remove_token, context, int(event.args["id"]))
             ui.navigate.to(back)
 
     table.on("remove", remove)
 
 
-def new_token_dialog(desk: ServiceContext, back: str) -> None:
-    """Ask what a token is for, make it, and show it this once."""
-    roles = {str(role): _(role) for role in Role if desk.person.role.allows(role)}
+def new_token_dialog(context: ServiceContext, back: str) -> None:
+    """Ask for the purpose of a token, create it, and show its secret once."""
+    roles = {str(role): _(role) for role in Role if context.person.role.allows(role)}
 
     async def make() -> None:
         with notify_errors():
-            lasts = int(days.value) if days.value else None
-            made = await run_in_thread(tokens.add_token, desk, name.value, Role(role.value), lasts)
-            asked.close()
-            _show(made, back)
+            days_valid = int(days.value) if days.value else None
+            created = await run_in_thread(tokens.add_token, context, name.value, Role(role.value), days_valid)
+            prompt.close()
+            _show(created, back)
 
-    with dialog(_("New token")) as asked:
+    with dialog(_("New token")) as prompt:
         name = text_field(_("Purpose"))
         role = select_field(_("Role"), roles, Role.READER)
         days = select_field(_("Valid for (days)"), TOKEN_DAYS, "365")
-        dialog_buttons(asked, _("Create"), make, "key")
-    asked.open()
+        dialog_buttons(prompt, _("Create"), make, "key")
+    prompt.open()
 
 
-def _show(made: NewToken, back: str) -> None:
-    with dialog(_("New token")) as shown:
+def _show(created: NewToken, back: str) -> None:
+    with dialog(_("New token")) as prompt:
         ui.label(_("Copy it now: it is not shown again."))
-        ui.label(made.secret).classes("font-mono break-all select-all").props('data-testid="secret"')
+        ui.label(created.secret).classes("font-mono break-all select-all").props('data-testid="secret"')
         ui.button(_("Done"), on_click=lambda: ui.navigate.to(back))
-    shown.props("persistent").open()
+    prompt.props("persistent").open()
 
 
 def _token_list_row(token: TokenRow) -> dict[str, Any]:
@@ -87,26 +87,26 @@ def _token_list_row(token: TokenRow) -> dict[str, Any]:
 
 
 @page("/account", mark("Your account"))
-def account_page(desk: ServiceContext) -> None:
-    """Show what somebody can do about themselves."""
+def account_page(context: ServiceContext) -> None:
+    """Show the page of the current account."""
     heading(_("Your account"))
-    ui.label(f"{desk.person.name} · {_(desk.person.role)}")
-    if desk.person.account_id is None:
+    ui.label(f"{context.person.name} · {_(context.person.role)}")
+    if context.person.account_id is None:
         ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
-    _password(desk)
+    _password(context)
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
-    ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(desk, "/account")).classes("my-2")
-    own = [row for row in tokens.list_tokens(desk) if row.account == desk.person.name]
-    token_list(desk, own, "/account")
+    ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")
+    own_tokens = [row for row in tokens.list_tokens(context) if row.account == context.person.name]
+    token_list(context, own_tokens, "/account")
 
 
-def _password(desk: ServiceContext) -> None:
+def _password(context: ServiceContext) -> None:
     async def change() -> None:
         with notify_errors():
-            await run_in_thread(accounts.change_password, desk, old.value, new.value)
+            await run_in_thread(accounts.change_password, context, old.value, new.value)
             old.value = new.value = ""
             notify_done(_("The password is changed, and sessions in other browsers have ended."))
 
@@ -123,16 +123,18 @@ ROLE_LABELS = {
 }
 
 
-@page("/people", mark("People"), needed=Role.ADMINISTRATOR)
-def people_page(desk: ServiceContext) -> None:
-    """Show every account, and every token."""
+@page("/people", mark("People"), role=Role.ADMINISTRATOR)
+def people_page(context: ServiceContext) -> None:
+    """Show all accounts and tokens."""
     heading(_("People"))
-    rows = accounts.list_accounts(desk)
+    rows = accounts.list_accounts(context)
     if not rows:
         ui.label(
             _("There is no account yet. The first one is an administrator and ends the session of the printed link.")
         )
-    ui.button(_("New account"), icon="person_add", on_click=lambda: _new(desk, first=not rows)).classes("my-2")
+    ui.button(
+        _("New account"), icon="person_add", on_click=lambda: _new_account_dialog(context, first=not rows)
+    ).classes("my-2")
     columns = [
         TableColumn("name", _("Name")),
         TableColumn("role", _("Role")),
@@ -141,10 +143,10 @@ def people_page(desk: ServiceContext) -> None:
         TableColumn("do", _("Actions")),
     ]
     table = data_table(columns, [_row(row) for row in rows], _("People"), key="name")
-    table.on("edit", lambda event: _edit(desk, event))
-    table.on("remove", lambda event: _remove(desk, event))
+    table.on("edit", lambda event: _edit_dialog(context, event))
+    table.on("remove", lambda event: _removal_dialog(context, event))
     subheading(_("Tokens"))
-    token_list(desk, tokens.list_tokens(desk), "/people")
+    token_list(context, tokens.list_tokens(context), "/people")
 
 
 def _row(account: AccountRow) -> dict[str, Any]:
@@ -168,55 +170,55 @@ def _roles() -> dict[str, str]:
     return {str(role): _(words) for role, words in ROLE_LABELS.items()}
 
 
-def _new(desk: ServiceContext, *, first: bool) -> None:
+def _new_account_dialog(context: ServiceContext, *, first: bool) -> None:
     async def store() -> None:
         with notify_errors():
-            await run_in_thread(accounts.add_account, desk, name.value.strip(), Role(role.value), password.value)
-            # Whoever came by the printed link logs in now.
+            await run_in_thread(accounts.add_account, context, name.value.strip(), Role(role.value), password.value)
+            # The session of the printed link has ended: log in with the new account.
             ui.navigate.to("/login" if first else "/people")
 
-    with dialog(_("New account")) as shown:
+    with dialog(_("New account")) as prompt:
         name = text_field(_("Name"))
         role = select_field(_("Role"), _roles(), Role.ADMINISTRATOR if first else Role.CURATOR)
         password = password_field(_("Password (at least 10 characters)"))
-        dialog_buttons(shown, _("Save"), store)
-    shown.open()
+        dialog_buttons(prompt, _("Save"), store)
+    prompt.open()
 
 
-def _edit(desk: ServiceContext, event: events.GenericEventArguments) -> None:
+def _edit_dialog(context: ServiceContext, event: events.GenericEventArguments) -> None:
     name, is_disabled = str(event.args["name"]), bool(event.args["is_disabled"])
 
     async def store() -> None:
         with notify_errors():
             await run_in_thread(
                 accounts.edit_account,
-                desk,
+                context,
                 name,
                 role=Role(role.value),
                 password=password.value or None,
                 disabled=disabled.value if disabled.value != is_disabled else None,
             )
-            shown.close()
+            prompt.close()
             notify_done(_("{name} is saved.", name=name))
             ui.navigate.to("/people")
 
-    with dialog(_("Account {name}", name=name)) as shown:
+    with dialog(_("Account {name}", name=name)) as prompt:
         role = select_field(_("Role"), _roles(), str(event.args["kept_role"]))
         password = password_field(_("New password (empty keeps the current one)"))
         disabled = ui.checkbox(_("Disabled (no login)"), value=is_disabled)
-        dialog_buttons(shown, _("Save"), store)
-    shown.open()
+        dialog_buttons(prompt, _("Save"), store)
+    prompt.open()
 
 
-def _remove(desk: ServiceContext, event: events.GenericEventArguments) -> None:
+def _removal_dialog(context: ServiceContext, event: events.GenericEventArguments) -> None:
     name = str(event.args["name"])
 
     async def remove() -> None:
         with notify_errors():
-            await run_in_thread(accounts.remove_account, desk, name)
+            await run_in_thread(accounts.remove_account, context, name)
             ui.navigate.to("/people")
 
-    with dialog(_("Remove {name}?", name=name)) as shown:
+    with dialog(_("Remove {name}?", name=name)) as prompt:
         ui.label(_("Its sessions and tokens end. Its changes stay in the audit log."))
-        dialog_buttons(shown, _("Remove"), remove, "delete")
-    shown.open()
+        dialog_buttons(prompt, _("Remove"), remove, "delete")
+    prompt.open()

@@ -1,4 +1,4 @@
-"""One's own alerts, and what they fired."""
+"""The alerts page."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 2.0
-"""Seconds between two looks at what fired."""
+"""Interval between two polls of the firings."""
 
 
 @page("/alerts", mark("Alerts"))
-def alerts_page(desk: ServiceContext) -> None:
-    """Show what fired, and the alerts; what fires while somebody looks is shown."""
+def alerts_page(context: ServiceContext) -> None:
+    """Show the alerts and their firings, and update them while the page is open."""
     heading(_("Alerts"))
-    view = AlertsView(desk)
-    known = _latest(desk)
+    view = AlertsView(context)
+    shown = _latest_ids(context)
 
-    async def look() -> None:
-        nonlocal known
-        # The database may be away for a while: the next look tells.
+    async def poll() -> None:
+        nonlocal shown
+        # A database failure is temporary: the next poll tries again.
         with suppress(TarantulaError):
-            found = await run_in_thread(_latest, desk)
-            if found != known:
-                known = found
+            latest = await run_in_thread(_latest_ids, context)
+            if latest != shown:
+                shown = latest
                 view.refresh()
 
-    ui.timer(POLL_SECONDS, look)
+    ui.timer(POLL_SECONDS, poll)
 
 
-def _latest(desk: ServiceContext) -> list[int]:
-    return [row.id for row in managed.list_firings(desk, 1).rows]
+def _latest_ids(context: ServiceContext) -> list[int]:
+    return [row.id for row in managed.list_firings(context, 1).rows]

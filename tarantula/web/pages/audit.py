@@ -1,4 +1,4 @@
-"""Who changed what."""
+"""The audit log page."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tarantula.web.layout import heading, page
 ROWS_PER_PAGE = 100
 
 
-@page("/audit", mark("Audit log"), needed=Role.ADMINISTRATOR)
-def audit_page(desk: ServiceContext, who: str = "", subject: str = "", before: str | None = None) -> None:
-    """Show what was changed, the latest first; perhaps only by somebody, or to something."""
+@page("/audit", mark("Audit log"), role=Role.ADMINISTRATOR)
+def audit_page(context: ServiceContext, who: str = "", subject: str = "", before: str | None = None) -> None:
+    """Show the audit log, newest first, optionally of one account or subject."""
     heading(_("Audit log"))
     _filters(who, subject)
-    found = log.list_audit(desk, ROWS_PER_PAGE, before, who, subject)
+    found = log.list_audit(context, ROWS_PER_PAGE, before, who, subject)
     columns = [
         TableColumn("at", _("When")),
         TableColumn("who", _("Account")),
@@ -42,18 +42,18 @@ def audit_page(desk: ServiceContext, who: str = "", subject: str = "", before: s
 
 
 def _filters(who: str, subject: str) -> None:
-    def look() -> None:
+    def apply_filters() -> None:
         ui.navigate.to(_address(by.value or "", to.value or "", None))
 
     with ui.row().classes("items-center"):
-        by = text_field(_("Account"), who).on("keydown.enter", look).classes("sm:w-48")
-        to = text_field(_("Subject"), subject).on("keydown.enter", look).classes("sm:w-64")
-        ui.button(_("Filter"), icon="search", on_click=look)
+        by = text_field(_("Account"), who).on("keydown.enter", apply_filters).classes("sm:w-48")
+        to = text_field(_("Subject"), subject).on("keydown.enter", apply_filters).classes("sm:w-64")
+        ui.button(_("Filter"), icon="search", on_click=apply_filters)
 
 
 def _address(who: str, subject: str, before: str | None) -> str:
-    told = {key: value for key, value in (("who", who), ("subject", subject), ("before", before)) if value}
-    return f"/audit?{urlencode(told)}" if told else "/audit"
+    query = {key: value for key, value in (("who", who), ("subject", subject), ("before", before)) if value}
+    return f"/audit?{urlencode(query)}" if query else "/audit"
 
 
 def _row(entry: AuditRow) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The dashboard: what somebody follows, as it changes."""
+"""The dashboard page."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ from tarantula.web.i18n import _, language, mark, set_language, translate_senten
 from tarantula.web.layout import heading, page
 
 MAX_FIRINGS_SHOWN = 3
-"""That stand above the cards; there is a page for all of them."""
+"""Maximum number of firings above the cards."""
 
 
 @page("/dashboard", mark("Dashboard"))
-def dashboard_page(desk: ServiceContext) -> None:
-    """Show somebody's views, and let sources be added to them."""
-    spoken = language()
+def dashboard_page(context: ServiceContext) -> None:
+    """Show the views of the account, and a field to add sources."""
+    reader_language = language()
 
     async def add(name: str) -> None:
         with notify_errors():
-            await board.add(await run_in_thread(views.add_source_view, desk, name))
+            await board.add(await run_in_thread(views.add_source_view, context, name))
 
-    async def take_over() -> None:
-        set_language(spoken)
-        await _shared_views(desk, board)
+    async def open_shared() -> None:
+        set_language(reader_language)
+        await _shared_views_dialog(context, board)
 
     heading(_("Dashboard"))
     with ui.row().classes("w-full items-start gap-2 mb-3"):
         with ui.element("div").classes("grow min-w-[14rem]"):
-            SourceFinder(desk, _("Add a source: type to search"), add)
-        if desk.person.role.allows(Role.CURATOR):
+            SourceFinder(context, _("Add a source: type to search"), add)
+        if context.person.role.allows(Role.CURATOR):
             ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
-        ui.button(_("Shared views"), icon="group", on_click=take_over).props("outline")
-    # Above what somebody looks at, and only as long as there is something to see.
+        ui.button(_("Shared views"), icon="group", on_click=open_shared).props("outline")
+    # Above the cards, and only while there are firings to see.
     with ui.element("section").classes("w-full mb-3"):
-        firings = FiringsView(desk, MAX_FIRINGS_SHOWN, only_unseen=True)
-    board = Board(desk, lambda: _fired(desk, firings))
+        firings = FiringsView(context, MAX_FIRINGS_SHOWN, only_unseen=True)
+    board = Board(context, lambda: _show_new_firings(context, firings))
 
 
-async def _fired(desk: ServiceContext, firings: FiringsView) -> None:
-    """Show what fired, if it is this person's, and say so where they look."""
-    latest = await run_in_thread(alerts.list_firings, desk, 1)
+async def _show_new_firings(context: ServiceContext, firings: FiringsView) -> None:
+    """Show new firings of the account's alerts, with a notification."""
+    latest = await run_in_thread(alerts.list_firings, context, 1)
     if latest.rows and latest.rows[0].id != firings.newest:
         firings.refresh()
         ui.notify(
@@ -58,29 +58,29 @@ async def _fired(desk: ServiceContext, firings: FiringsView) -> None:
         )
 
 
-async def _shared_views(desk: ServiceContext, board: Board) -> None:
-    """Show the views of others, to be taken over."""
+async def _shared_views_dialog(context: ServiceContext, board: Board) -> None:
+    """Show a dialog with the views that other accounts share."""
     rows: list[ViewRow] = []
     with notify_errors():
-        rows = await run_in_thread(views.list_shared_views, desk)
-    with dialog(_("Shared views")) as shown:
+        rows = await run_in_thread(views.list_shared_views, context)
+    with dialog(_("Shared views")) as prompt:
         if not rows:
             ui.label(_("There are no shared views that you may see."))
         with ui.element("ul").classes("w-full m-0 p-0 list-none"):
             for row in rows:
                 with ui.element("li").classes("flex items-center gap-2 w-full"):
-                    _shared_view(desk, board, row, shown)
-        ui.button(_("Close"), on_click=shown.close).props("flat")
-    shown.open()
+                    _shared_view_row(context, board, row, prompt)
+        ui.button(_("Close"), on_click=prompt.close).props("flat")
+    prompt.open()
 
 
-def _shared_view(desk: ServiceContext, board: Board, row: ViewRow, shown: ui.dialog) -> None:
-    async def take() -> None:
-        shown.close()
+def _shared_view_row(context: ServiceContext, board: Board, row: ViewRow, prompt: ui.dialog) -> None:
+    async def copy() -> None:
+        prompt.close()
         with notify_errors():
-            await board.add(await run_in_thread(views.copy_shared_view, desk, row.id))
+            await board.add(await run_in_thread(views.copy_shared_view, context, row.id))
 
     title = row.view.title or ", ".join(row.view.sources)
     text_element("span", f"{title} · {_(VIEW_KIND_LABELS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
-    button = ui.button(_("Copy to my dashboard"), on_click=take).props("outline dense no-caps")
+    button = ui.button(_("Copy to my dashboard"), on_click=copy).props("outline dense no-caps")
     button.props["aria-label"] = _("Copy {name} to my dashboard", name=title)

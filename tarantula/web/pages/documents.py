@@ -32,45 +32,51 @@ from tarantula.web.replay.addresses import original_address
 
 @page("/items/{urn}/documents", mark("Documents"))
 def documents_page(
-    desk: ServiceContext, urn: str, state: str = "", type: str = "", server: str = "", depth: str = "", words: str = ""
+    context: ServiceContext,
+    urn: str,
+    state: str = "",
+    type: str = "",
+    server: str = "",
+    depth: str = "",
+    words: str = "",
 ) -> None:
-    """Show those that somebody looks for, all at first."""
+    """Show the documents of an item, filtered by the query string."""
     heading(_("Documents of {urn}", urn=urn))
     item_navigation(urn, "/documents")
-    asked = {"state": state, "type": type, "server": server, "depth": depth, "words": words}
-    filters = _Filters(urn, _read(asked))
+    query = {"state": state, "type": type, "server": server, "depth": depth, "words": words}
+    filters = _Filters(urn, _parse_filters(query))
     filters.controls()
     search = DocumentList(
         urn,
-        lambda limit, after: documents.list_documents(desk, urn, filters.wanted, limit, after),
+        lambda limit, after: documents.list_documents(context, urn, filters.values, limit, after),
         _("Documents"),
     )
     filters.on_change = search.begin
 
 
-def _read(asked: dict[str, Any]) -> DocumentFilters:
+def _parse_filters(query: dict[str, Any]) -> DocumentFilters:
     try:
-        return DocumentFilters.model_validate({name: value for name, value in asked.items() if value not in ("", None)})
+        return DocumentFilters.model_validate({name: value for name, value in query.items() if value not in ("", None)})
     except ValidationError as error:
         raise TarantulaError("\n".join(messages.validation_messages(error, DocumentFilters.model_fields))) from error
 
 
 class _Filters:
-    """What is looked for, and the controls with which it is changed."""
+    """Filter controls of the document list."""
 
-    def __init__(self, urn: str, wanted: DocumentFilters) -> None:
+    def __init__(self, urn: str, values: DocumentFilters) -> None:
         self._urn = urn
-        self.wanted = wanted
+        self.values = values
         self.on_change: Any = None
 
     def controls(self) -> None:
-        """Show the controls; the address in the browser follows them."""
-        known = [] if self.wanted.state is None else [self.wanted.state]
+        """Draw the controls; the address in the browser follows their values."""
+        known = [] if self.values.state is None else [self.values.state]
         with ui.row().classes("w-full items-end gap-2") as form:
             form.props('role="search"')
             ui.select(
                 {None: _("all states"), **state_choices(known)},
-                value=self.wanted.state,
+                value=self.values.state,
                 label=_("State"),
                 on_change=lambda change: self._change("state", change.value),
             ).props("outlined dense").classes("w-64")
@@ -80,33 +86,33 @@ class _Filters:
             self._text("words", _("Words in the URL"), _("All words, in any order"))
 
     def _text(self, name: str, label: str, hint: str) -> None:
-        value = getattr(self.wanted, name)
+        value = getattr(self.values, name)
         text = ui.input(label, value="" if value is None else str(value))
         text.props(f'outlined dense clearable debounce="400" placeholder="{hint}"').classes("w-48")
         text.on_value_change(lambda change: self._change(name, change.value))
 
     async def _change(self, name: str, value: object) -> None:
-        asked = {**self.wanted.model_dump(), name: value}
+        query = {**self.values.model_dump(), name: value}
         try:
-            self.wanted = _read(asked)
+            self.values = _parse_filters(query)
         except TarantulaError as error:
             ui.notify(translate_sentence(str(error)), color="red-10", text_color="white")
             return
-        chosen = {key: one for key, one in self.wanted.model_dump().items() if one not in ("", None)}
-        ui.navigate.history.replace(f"{item_path(self._urn, '/documents')}?{urlencode(chosen)}")
+        query = {key: one for key, one in self.values.model_dump().items() if one not in ("", None)}
+        ui.navigate.history.replace(f"{item_path(self._urn, '/documents')}?{urlencode(query)}")
         if self.on_change is not None:
             await self.on_change()
 
 
 @page("/items/{urn}/documents/{number}", mark("Document"))
-def document_page(desk: ServiceContext, urn: str, number: int) -> None:
-    """Show its reason, headers, via, links out, links in and other captures."""
+def document_page(context: ServiceContext, urn: str, number: int) -> None:
+    """Show a document with its reason, headers, links and other captures."""
     heading(_("Document {number} of {urn}", number=number, urn=urn))
     item_navigation(urn, "/documents")
-    show_when_loaded(lambda: documents.get_document(desk, urn, number), lambda found: _show(desk, found))
+    show_when_loaded(lambda: documents.get_document(context, urn, number), lambda found: _show(context, found))
 
 
-def _show(desk: ServiceContext, found: DocumentDetail) -> None:
+def _show(context: ServiceContext, found: DocumentDetail) -> None:
     fact_list(_facts(found))
     if found.has_body:
         with ui.row():
@@ -123,7 +129,7 @@ def _show(desk: ServiceContext, found: DocumentDetail) -> None:
     subheading(_("Incoming links"))
     DocumentList(
         found.urn,
-        lambda limit, after: documents.documents_linking_to(desk, found.urn, found.id, limit, after),
+        lambda limit, after: documents.documents_linking_to(context, found.urn, found.id, limit, after),
         _("Documents that link to it"),
     )
     _other_captures(found)
@@ -167,10 +173,10 @@ def _links_out(found: DocumentDetail) -> None:
     if len(found.links_out) < found.links:
         text_element("p", _("Links to documents of this item, at most {number}:", number=len(found.links_out)))
     columns = [TableColumn("url", _("URL")), TableColumn("state", _("State")), TableColumn("kind", _("Link type"))]
-    data_table(columns, [_named(found.urn, one) for one in found.links_out], _("Outgoing links"), key="id")
+    data_table(columns, [_link_row(found.urn, one) for one in found.links_out], _("Outgoing links"), key="id")
 
 
-def _named(urn: str, named: LinkedDocument) -> dict[str, object]:
+def _link_row(urn: str, named: LinkedDocument) -> dict[str, object]:
     return {
         "id": named.id,
         "url": named.url,

@@ -28,8 +28,8 @@ from tarantula.web.live import LIVE_SCRIPT
 
 
 @page("/items", mark("Items"))
-def items_page(desk: ServiceContext, publication: str = "", state: str = "", before: str = "") -> None:
-    """Show them, with how far each is."""
+def items_page(context: ServiceContext, publication: str = "", state: str = "", before: str = "") -> None:
+    """Show all items with their progress."""
     heading(_("Items of {name}", name=publication) if publication else _("Items"))
     choices = {"": _("all states"), **{str(one): _(one) for one in ItemState}}
 
@@ -43,12 +43,12 @@ def items_page(desk: ServiceContext, publication: str = "", state: str = "", bef
         on_change=lambda change: choose(change.value),
     ).classes("w-56").props("outlined dense")
     show_when_loaded(
-        lambda: items.list_items(desk, publication or None, state or None, before=before or None),
+        lambda: items.list_items(context, publication or None, state or None, before=before or None),
         lambda found: _show(found, publication, state, bool(before)),
     )
 
 
-def _show(found: ResultPage[ItemRow], publication: str, state: str, is_later: bool) -> None:
+def _show(found: ResultPage[ItemRow], publication: str, state: str, has_newer: bool) -> None:
     columns = [
         TableColumn("urn", _("Item")),
         TableColumn("state", _("State")),
@@ -62,7 +62,7 @@ def _show(found: ResultPage[ItemRow], publication: str, state: str, is_later: bo
     ]
     data_table(columns, [_row(row) for row in found.rows], _("Items"), key="urn", search=False)
     with ui.row().classes("mt-2"):
-        if is_later:
+        if has_newer:
             ui.link(_("Latest"), _address(publication, state))
         if found.next:
             ui.link(_("Older"), _address(publication, state, found.next))
@@ -86,68 +86,70 @@ def _row(row: ItemRow) -> dict[str, Any]:
 
 
 def _address(publication: str, state: str, before: str = "") -> str:
-    asked = {"publication": publication, "state": state, "before": before}
-    return f"/items?{urlencode({name: value for name, value in asked.items() if value})}"
+    query = {"publication": publication, "state": state, "before": before}
+    return f"/items?{urlencode({name: value for name, value in query.items() if value})}"
 
 
 RESUMABLE_STATES = frozenset({ItemState.INTERRUPTED})
 
 
-def item_controls(desk: ServiceContext, found: ItemDetail) -> None:
-    """Show what can be done; the script hides what the present state does not allow."""
-    if not desk.person.role.allows(Role.CURATOR):
+def item_controls(context: ServiceContext, found: ItemDetail) -> None:
+    """Show the controls of an item; the script hides those that the present state does not allow."""
+    if not context.person.role.allows(Role.CURATOR):
         return
     urn = found.urn
     with ui.row().classes("my-3 items-end"):
-        _for(ui.button(_("Stop"), icon="stop", on_click=lambda: _stop(desk, urn)), found, ACTIVE_ITEM_STATES)
-        _for(ui.button(_("Resume"), icon="play_arrow", on_click=lambda: _resume(desk, urn)), found, RESUMABLE_STATES)
-        with _for(ui.row().classes("items-end gap-2"), found, EXTENSIBLE_ITEM_STATES):
+        _only_in(ui.button(_("Stop"), icon="stop", on_click=lambda: _stop(context, urn)), found, ACTIVE_ITEM_STATES)
+        _only_in(
+            ui.button(_("Resume"), icon="play_arrow", on_click=lambda: _resume(context, urn)), found, RESUMABLE_STATES
+        )
+        with _only_in(ui.row().classes("items-end gap-2"), found, EXTENSIBLE_ITEM_STATES):
             more = ui.input(_("Additional time"), value="1d").props("dense outlined").classes("w-40")
             more.tooltip(_("Such as 2d or 12h, or an end time: 2026-07-01 08:00"))
-            ui.button(_("Extend"), icon="more_time", on_click=lambda: _extend(desk, urn, more.value or "")).props(
+            ui.button(_("Extend"), icon="more_time", on_click=lambda: _extend(context, urn, more.value or "")).props(
                 "outline"
             )
-        button = ui.button(_("Convert again"), icon="sync", on_click=lambda: _convert(desk, urn)).props("outline")
-        _for(button, found, REMOVABLE_ITEM_STATES)
-        if desk.person.role.allows(Role.ADMINISTRATOR):
-            button = ui.button(_("Remove"), icon="delete", on_click=lambda: _ask_to_remove(desk, urn))
-            _for(button.props('outline color="red-10"'), found, REMOVABLE_ITEM_STATES)
+        button = ui.button(_("Convert again"), icon="sync", on_click=lambda: _convert(context, urn)).props("outline")
+        _only_in(button, found, REMOVABLE_ITEM_STATES)
+        if context.person.role.allows(Role.ADMINISTRATOR):
+            button = ui.button(_("Remove"), icon="delete", on_click=lambda: _confirm_removal(context, urn))
+            _only_in(button.props('outline color="red-10"'), found, REMOVABLE_ITEM_STATES)
 
 
-def _for(element: ui.element, found: ItemDetail, states: frozenset[ItemState]) -> ui.element:
+def _only_in(element: ui.element, found: ItemDetail, states: frozenset[ItemState]) -> ui.element:
     element.props["data-states"] = " ".join(sorted(states))
     if ItemState(found.state) not in states:
         element.props["hidden"] = True
     return element
 
 
-async def _stop(desk: ServiceContext, urn: str) -> None:
+async def _stop(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        stopped = await run_in_thread(items.stop, desk, urn)
+        stopped = await run_in_thread(items.stop, context, urn)
         notify_done(_("The item is interrupted.") if stopped else _("The collectors will stop within a few seconds."))
 
 
-async def _resume(desk: ServiceContext, urn: str) -> None:
+async def _resume(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        await run_in_thread(items.resume, desk, urn)
+        await run_in_thread(items.resume, context, urn)
         notify_done(_("The item continues in a separate process."))
-        # Whoever had stopped watching looks again.
+        # Pages that had stopped watching start again.
         ui.run_javascript("window.dispatchEvent(new Event('watch-again'))")
 
 
-async def _extend(desk: ServiceContext, urn: str, until: str) -> None:
+async def _extend(context: ServiceContext, urn: str, until: str) -> None:
     with notify_errors():
-        deadline = await run_in_thread(items.extend, desk, urn, until)
+        deadline = await run_in_thread(items.extend, context, urn, until)
         notify_done(_("The deadline is now {moment}.", moment=format_moment(deadline)))
 
 
-async def _convert(desk: ServiceContext, urn: str) -> None:
+async def _convert(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        await run_in_thread(items.convert, desk, urn)
+        await run_in_thread(items.convert, context, urn)
         notify_done(_("The mirror is created again in a separate process; the log shows when it is done."))
 
 
-def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
+def _confirm_removal(context: ServiceContext, urn: str) -> None:
     with ui.dialog() as dialog, ui.card():
         ui.label(_("All collected data will be lost. Type {urn} to remove the item.", urn=urn))
         typed = ui.input(_("Item name")).classes("w-full")
@@ -157,7 +159,7 @@ def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
             async def remove() -> None:
                 if typed.value == urn:
                     dialog.close()
-                    await _remove(desk, urn)
+                    await _remove(context, urn)
                 else:
                     ui.notify(_("That is not {urn}: nothing was removed.", urn=urn))
 
@@ -165,9 +167,9 @@ def _ask_to_remove(desk: ServiceContext, urn: str) -> None:
     dialog.open()
 
 
-async def _remove(desk: ServiceContext, urn: str) -> None:
+async def _remove(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        lost = await run_in_thread(items.remove, desk, urn)
+        lost = await run_in_thread(items.remove, context, urn)
         for sentence in lost:
             ui.notify(sentence, color="red-10", text_color="white", timeout=0, close_button="✕")
         if not lost:
@@ -186,27 +188,27 @@ LIVE_FIGURES = (
     ("deadline", mark("Deadline")),
     ("collectors", mark("Collectors")),
 )
-"""What is shown in large letters: what the script calls it, and what people do."""
+"""Large figures: the name in the script, and the label."""
 
 
 @page("/items/{urn}", mark("Item"))
-def item_page(desk: ServiceContext, urn: str) -> None:
-    """Show how far an item is, as it changes."""
+def item_page(context: ServiceContext, urn: str) -> None:
+    """Show an item with live progress."""
     heading(urn)
     item_navigation(urn, "")
     ui.add_body_html(f'<script type="module" src="{LIVE_SCRIPT}"></script>')
-    show_when_loaded(lambda: items.get_item(desk, urn), lambda found: _item_show(desk, found))
+    show_when_loaded(lambda: items.get_item(context, urn), lambda found: _item_show(context, found))
 
 
-def _item_show(desk: ServiceContext, found: ItemDetail) -> None:
+def _item_show(context: ServiceContext, found: ItemDetail) -> None:
     text_element("p", f"{found.base_url} {found.description}", "break-all")
     with ui.element("section").classes("w-full") as live:
         live.props["id"] = "live"
         live.props["data-stream"] = f"/api{item_path(found.urn, '/live')}"
-        live.props["data-words"] = json.dumps(_words())
+        live.props["data-words"] = json.dumps(_script_texts())
         live.props["data-documents"] = item_path(found.urn, "/documents")
         _figures()
-        item_controls(desk, found)
+        item_controls(context, found)
         live.props["data-chart"] = str(_chart().id)
         _table("states", _("States of the documents"), (_("State"), _("Documents")))
         _table(
@@ -223,8 +225,8 @@ def _item_show(desk: ServiceContext, found: ItemDetail) -> None:
         log.props["aria-label"] = _("Log")
 
 
-def _words() -> dict[str, object]:
-    """Return what the script says in the reader's language: what it is sent is the same for all."""
+def _script_texts() -> dict[str, object]:
+    """Return the texts of the script in the reader's language; its events are the same for all readers."""
     return {
         "locale": BABEL_LOCALES[language()].replace("_", "-"),
         "items": {str(state): _(state) for state in ItemState},
@@ -267,10 +269,10 @@ def _chart() -> ui.echart:
 
 def _table(name: str, title: str, headings: Sequence[str]) -> None:
     subheading(title)
-    with ui.element("div").classes("w-full overflow-x-auto") as around:
-        around.props["tabindex"] = "0"
-        around.props["role"] = "region"
-        around.props["aria-label"] = title
+    with ui.element("div").classes("w-full overflow-x-auto") as region:
+        region.props["tabindex"] = "0"
+        region.props["role"] = "region"
+        region.props["aria-label"] = title
         with ui.element("table").classes("live-table w-full text-left"):
             with ui.element("thead"), ui.element("tr"):
                 for text in headings:

@@ -1,4 +1,4 @@
-"""The first page: what goes on, and what wants to be looked at."""
+"""The overview: what is running, what needs attention, what is due."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from tarantula.web.layout import heading, page
 
 
 @page("/", mark("Overview"))
-def overview_page(desk: ServiceContext) -> None:
-    """Show what is under way, what asks for a look, what comes next and what came last."""
+def overview_page(context: ServiceContext) -> None:
+    """Show the running items, those that need attention, the next collections and the last ended items."""
     heading(_("Overview"))
-    show_when_loaded(lambda: management.get_overview(desk), _show)
+    show_when_loaded(lambda: management.get_overview(context), _show)
 
 
 def _show(found: Overview) -> None:

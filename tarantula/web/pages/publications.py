@@ -23,15 +23,15 @@ MAX_IMPORT_BYTES = 1_000_000
 
 
 @page("/publications", mark("Publications"))
-def publications_page(desk: ServiceContext) -> None:
-    """Show them, with the last and the next collection of each."""
+def publications_page(context: ServiceContext) -> None:
+    """Show all publications with their last and next collections."""
     heading(_("Publications"))
-    may_change = desk.person.role.allows(Role.CURATOR)
+    may_change = context.person.role.allows(Role.CURATOR)
     if may_change:
         with ui.row().classes("mb-2"):
             ui.button(_("New publication"), icon="add", on_click=lambda: ui.navigate.to("/new-publication"))
-            ui.button(_("Import"), icon="upload", on_click=lambda: _import_dialog(desk).open()).props("outline")
-            ui.button(_("Export all"), icon="download", on_click=lambda: download_toml(desk, None)).props("outline")
+            ui.button(_("Import"), icon="upload", on_click=lambda: _import_dialog(context).open()).props("outline")
+            ui.button(_("Export all"), icon="download", on_click=lambda: download_toml(context, None)).props("outline")
     columns = [
         TableColumn("name", _("Name")),
         TableColumn("base_url", _("Base document")),
@@ -43,22 +43,22 @@ def publications_page(desk: ServiceContext) -> None:
     ]
     if may_change:
         columns.append(TableColumn("do", _("Actions")))
-    rows = [_row(row, may_change) for row in publications.list_publications(desk)]
+    rows = [_row(row, may_change) for row in publications.list_publications(context)]
     table = data_table(columns, rows, _("Publications"), key="name")
-    table.on("collect", lambda event: collect_now(desk, event.args["name"]))
+    table.on("collect", lambda event: collect_now(context, event.args["name"]))
 
 
-async def collect_now(desk: ServiceContext, name: str) -> None:
-    """Begin an item, and go to see it."""
+async def collect_now(context: ServiceContext, name: str) -> None:
+    """Create an item and go to its page."""
     with notify_errors():
-        urn = await run_in_thread(publications.collect_now, desk, name)
+        urn = await run_in_thread(publications.collect_now, context, name)
         ui.navigate.to(f"/items/{quote(urn)}")
 
 
-async def download_toml(desk: ServiceContext, name: str | None) -> None:
-    """Hand publications over as a file."""
+async def download_toml(context: ServiceContext, name: str | None) -> None:
+    """Download publications as a TOML file."""
     with notify_errors():
-        text = await run_in_thread(publications.export_toml, desk, [name] if name else None)
+        text = await run_in_thread(publications.export_toml, context, [name] if name else None)
         ui.download.content(text.encode(), f"{name or 'publications'}.toml", "application/toml")
 
 
@@ -87,13 +87,13 @@ def _row(row: PublicationRow, may_change: bool) -> dict[str, Any]:
     }
 
 
-def _import_dialog(desk: ServiceContext) -> ui.dialog:
+def _import_dialog(context: ServiceContext) -> ui.dialog:
     async def read_file(event: events.UploadEventArguments) -> None:
         text.value = (await event.file.read()).decode("utf-8", "replace")
 
-    async def store() -> None:
+    async def save() -> None:
         with notify_errors():
-            names = await run_in_thread(publications.import_toml, desk, text.value or "", replace.value)
+            names = await run_in_thread(publications.import_toml, context, text.value or "", replace.value)
             dialog.close()
             notify_done(_("Saved: {names}", names=", ".join(names)))
             ui.navigate.to("/publications")
@@ -108,80 +108,82 @@ def _import_dialog(desk: ServiceContext) -> ui.dialog:
         text = ui.textarea(_("Or paste TOML")).classes("w-full").props("outlined input-class=font-mono")
         replace = ui.checkbox(_("Also replace existing publications"))
         with ui.row():
-            ui.button(_("Import"), on_click=store)
+            ui.button(_("Import"), on_click=save)
             ui.button(_("Cancel"), on_click=dialog.close).props("flat")
     return dialog
 
 
-@page("/new-publication", mark("New publication"), needed=Role.CURATOR)
-def new_publication_page(desk: ServiceContext, like: str = "") -> None:
-    """Show an empty form, or one that is filled in like another publication."""
+@page("/new-publication", mark("New publication"), role=Role.CURATOR)
+def new_publication_page(context: ServiceContext, like: str = "") -> None:
+    """Show the form of a new publication, optionally a copy of another one."""
     heading(_("New publication"))
-    values = {**publications.get_publication(desk, like), "name": ""} if like else default_values()
-    form = PublicationForm(desk, values, None, writable=True)
+    values = {**publications.get_publication(context, like), "name": ""} if like else default_values()
+    form = PublicationForm(context, values, None, writable=True)
 
     async def insert() -> None:
-        if await _is_right(form):
+        if await _is_valid(form):
             with notify_errors():
                 fields = form.fields()
                 name = str(fields.pop("name"))
-                await run_in_thread(publications.add, desk, name, fields)
+                await run_in_thread(publications.add, context, name, fields)
                 ui.navigate.to(f"/publications/{quote(name)}")
 
     with ui.row().classes("my-3"):
         ui.button(_("Create"), icon="save", on_click=insert)
         ui.button(_("Cancel"), on_click=lambda: ui.navigate.to("/publications")).props("flat")
-    ScopeTestBox(desk, form)
+    ScopeTestBox(context, form)
 
 
 @page("/publications/{name}", mark("Publication"))
-def publication_page(desk: ServiceContext, name: str) -> None:
-    """Show a publication, to be looked at or changed."""
-    values = publications.get_publication(desk, name)
+def publication_page(context: ServiceContext, name: str) -> None:
+    """Show a publication, editable for curators."""
+    values = publications.get_publication(context, name)
     heading(name)
-    may_change = desk.person.role.allows(Role.CURATOR)
+    may_change = context.person.role.allows(Role.CURATOR)
     with ui.row().classes("mb-2 items-center"):
         if may_change:
-            _actions(desk, name)
+            _action_buttons(context, name)
         ui.link(_("Items"), f"/items?publication={quote(name)}").classes("p-2")
         ui.link(_("Reports"), f"/publications/{quote(name)}/reports").classes("p-2")
-    form = PublicationForm(desk, values, name, writable=may_change)
+    form = PublicationForm(context, values, name, writable=may_change)
     if may_change:
-        ui.button(_("Save"), icon="save", on_click=lambda: _save(desk, name, form)).classes("my-3")
-    ScopeTestBox(desk, form)
+        ui.button(_("Save"), icon="save", on_click=lambda: _save(context, name, form)).classes("my-3")
+    ScopeTestBox(context, form)
 
 
-async def _save(desk: ServiceContext, name: str, form: PublicationForm) -> None:
-    if await _is_right(form):
+async def _save(context: ServiceContext, name: str, form: PublicationForm) -> None:
+    if await _is_valid(form):
         with notify_errors():
-            await run_in_thread(publications.edit, desk, name, _without_name(form.fields()))
+            await run_in_thread(publications.edit, context, name, _without_name(form.fields()))
             notify_done(_("{name} is saved. Items that have started keep their settings.", name=name))
 
 
-async def _is_right(form: PublicationForm) -> bool:
-    right = await form.check(everything=True)
-    if not right:
+async def _is_valid(form: PublicationForm) -> bool:
+    is_valid = await form.check(everything=True)
+    if not is_valid:
         ui.notify(_("Some fields have errors."), color="red-10", text_color="white", icon="error")
-    return right
+    return is_valid
 
 
 def _without_name(fields: dict[str, Any]) -> dict[str, Any]:
     return {field: value for field, value in fields.items() if field != "name"}
 
 
-def _actions(desk: ServiceContext, name: str) -> None:
-    ui.button(_("Collect now"), icon="play_arrow", on_click=lambda: collect_now(desk, name))
+def _action_buttons(context: ServiceContext, name: str) -> None:
+    ui.button(_("Collect now"), icon="play_arrow", on_click=lambda: collect_now(context, name))
     copy = f"/new-publication?like={quote(name)}"
     ui.button(_("Copy"), icon="content_copy", on_click=lambda: ui.navigate.to(copy)).props("outline")
-    ui.button(_("Export"), icon="download", on_click=lambda: download_toml(desk, name)).props("outline")
-    ui.button(_("Remove"), icon="delete", on_click=lambda: _removal(desk, name).open()).props("outline color=red-10")
+    ui.button(_("Export"), icon="download", on_click=lambda: download_toml(context, name)).props("outline")
+    ui.button(_("Remove"), icon="delete", on_click=lambda: _removal_dialog(context, name).open()).props(
+        "outline color=red-10"
+    )
 
 
-def _removal(desk: ServiceContext, name: str) -> ui.dialog:
+def _removal_dialog(context: ServiceContext, name: str) -> ui.dialog:
     async def remove() -> None:
         dialog.close()
         with notify_errors():
-            await run_in_thread(publications.remove, desk, name)
+            await run_in_thread(publications.remove, context, name)
             ui.navigate.to("/publications")
 
     with ui.dialog() as dialog, ui.card():

@@ -38,11 +38,11 @@ TABLE_HEADINGS: Mapping[str, tuple[tuple[str, str, bool], ...]] = {
     "sizes": (("name", mark("Size (KB)"), False), *_COUNTS),
     "servers": (("name", mark("Server"), False), *_COUNTS, _BYTES),
 }
-"""The columns of each table: key, heading, and whether it is a number."""
+"""Columns of each table: key, heading, and whether it is a number."""
 
 
 def table_rows(report: ItemReport, table: str) -> list[dict[str, Any]]:
-    """Return the rows of a table of an item."""
+    """Return the rows of a table of a report."""
     chosen = REPORT_TABLES[table]
     return [
         {
@@ -57,12 +57,12 @@ def table_rows(report: ItemReport, table: str) -> list[dict[str, Any]]:
 
 
 def documents_by_name(report: ItemReport, table: str) -> dict[str, int]:
-    """Return how many documents each thing has that a table counts."""
+    """Return the number of documents for each name in a table."""
     return {_name(table, row): row.documents for row in REPORT_TABLES[table].rows(report)}
 
 
 def ordered_names(found: Sequence[ItemReport], table: str) -> list[str]:
-    """Return what a table counts in any of the items: sizes from the smallest, all else as it is met."""
+    """Return the names in a table of all reports: sizes ascending, others in order of appearance."""
     rows = [row for report in found for row in REPORT_TABLES[table].rows(report)]
     if table == "sizes":
         rows.sort(key=lambda row: row.to_kb)
@@ -78,7 +78,7 @@ def _name(table: str, row: Any) -> str:
     return _(name) if name == UNKNOWN_TYPE else name
 
 
-# The picture is made in the browser, of what somebody sees there.
+# The browser creates the picture from the chart as displayed.
 SAVE_SCRIPT = """
 const link = document.createElement('a');
 link.href = getElement({id}).chart.getDataURL({{type: 'png', pixelRatio: 2, backgroundColor: '#fff'}});
@@ -95,7 +95,7 @@ def report_figure(
     csv: Callable[[], str],
     file: str,
 ) -> ui.echart | None:
-    """Show a figure; return its chart, if there is anything to draw."""
+    """Show a chart with its table and downloads; return the chart, or None without data."""
     subheading(title)
     if not rows:
         ui.label(_("No data."))
@@ -117,14 +117,14 @@ def _button(kind: str, title: str, do: Callable[[], Any]) -> None:
     button.props["aria-label"] = _("{title} as {kind}", title=title, kind=kind)
 
 
-def freshness_section(standing: FreshnessReport) -> None:
-    """Show what is believed of an item."""
+def freshness_section(estimate: FreshnessReport) -> None:
+    """Show the estimated freshness of an item and the calibration of the estimates."""
     subheading(_("Freshness"))
-    fresh, found = standing.freshness, standing.calibration
-    if fresh is not None:
-        share, error = format_share(100 * fresh.share), format_share(100 * fresh.error)
-        said = _("{share} ± {error} of the pages are estimated to be up to date.", share=share, error=error)
-        ui.label(f"{format_moment(fresh.at)}: {said}")
+    freshness, found = estimate.freshness, estimate.calibration
+    if freshness is not None:
+        share, error = format_share(100 * freshness.share), format_share(100 * freshness.error)
+        text = _("{share} ± {error} of the pages are estimated to be up to date.", share=share, error=error)
+        ui.label(f"{format_moment(freshness.at)}: {text}")
     with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
         for label, value in _figures(found):
             with ui.element("div").classes("border border-slate-300 rounded p-2"):
@@ -169,8 +169,8 @@ def _classes(found: Calibration) -> None:
 
 
 @page("/reports", mark("Reports"))
-def reports_page(desk: ServiceContext) -> None:
-    """Show where the reports are: in time for a publication, and of its last item."""
+def reports_page(context: ServiceContext) -> None:
+    """Show links to the reports of each publication and of its last item."""
     heading(_("Reports"))
     rows = [
         {
@@ -180,7 +180,7 @@ def reports_page(desk: ServiceContext) -> None:
             "last_to": f"/items/{quote(row.last_urn or '')}/report",
             "items": row.items,
         }
-        for row in publications.list_publications(desk)
+        for row in publications.list_publications(context)
         if row.last_urn
     ]
     columns = [
@@ -192,21 +192,21 @@ def reports_page(desk: ServiceContext) -> None:
 
 
 @page("/items/{urn}/report", mark("Report"))
-def item_report_page(desk: ServiceContext, urn: str) -> None:
-    """Show the figures of one item."""
+def item_report_page(context: ServiceContext, urn: str) -> None:
+    """Show the report of an item."""
     heading(_("Report of {urn}", urn=urn))
     item_navigation(urn, "/report")
-    show_when_loaded(lambda: reports.item_report(desk, urn), _of_item)
+    show_when_loaded(lambda: reports.item_report(context, urn), _show_item)
 
 
 @page("/publications/{name}/reports", mark("Reports"))
-def publication_reports_page(desk: ServiceContext, name: str) -> None:
-    """Show the figures of every item of a publication, side by side."""
+def publication_reports_page(context: ServiceContext, name: str) -> None:
+    """Show the reports of all items of a publication over time."""
     heading(_("{name} over time", name=name))
-    show_when_loaded(lambda: reports.publication_reports(desk, name), lambda found: _in_time(name, found))
+    show_when_loaded(lambda: reports.publication_reports(context, name), lambda found: _show_over_time(name, found))
 
 
-def _of_item(report: ItemReport) -> None:
+def _show_item(report: ItemReport) -> None:
     _totals(report)
     if report.belief is not None:
         freshness_section(report.belief)
@@ -249,8 +249,8 @@ def _totals(report: ItemReport) -> None:
     ui.link(_("All items over time"), f"/publications/{quote(report.publication)}/reports").classes("mt-2")
 
 
-def _decided(found: list[ItemReport]) -> None:
-    """Show what became of every item, the newest first."""
+def _item_table(found: list[ItemReport]) -> None:
+    """Show the state and validation of each item, newest first."""
     rows = [
         {
             "urn": report.urn,
@@ -275,9 +275,9 @@ def _decided(found: list[ItemReport]) -> None:
     data_table(columns, rows, _("Items"), key="urn", search=False)
 
 
-def _in_time(name: str, found: list[ItemReport]) -> None:
+def _show_over_time(name: str, found: list[ItemReport]) -> None:
     ui.link(_("The publication"), f"/publications/{quote(name)}")
-    _decided(found)
+    _item_table(found)
     moments = [format_moment(report.started_at) for report in found]
     for table in reports.REPORT_TABLES:
         counts = [documents_by_name(report, table) for report in found]

@@ -1,4 +1,4 @@
-"""The search engine at work, as it changes."""
+"""The search engine page: frequent queries, barrels, index backlog."""
 
 from __future__ import annotations
 
@@ -20,39 +20,39 @@ from tarantula.web.i18n import _, language, mark, set_language, translate_senten
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks, while somebody has the page open."""
+"""Interval between two polls while the page is open."""
 BARREL_STATE_LABELS = {"ready": mark("ready"), "behind": mark("catching up"), "gone": mark("unavailable")}
 
 
 @page("/searches", mark("Search engine"), Role.ADMINISTRATOR)
-def search_engine_page(desk: ServiceContext) -> None:
-    """Show what is searched for most, who answers, and how far the indexes are."""
+def search_engine_page(context: ServiceContext) -> None:
+    """Show the most frequent queries, the barrels and the index backlog."""
     heading(_("Search engine"))
     view = _View()
-    spoken = language()
+    reader_language = language()
 
-    async def look() -> None:
-        set_language(spoken)
+    async def poll() -> None:
+        set_language(reader_language)
         try:
-            found = await run_in_thread(search.search_panel, desk)
+            found = await run_in_thread(search.search_panel, context)
         except TarantulaError as error:
-            view.complain(str(error))
+            view.show_error(str(error))
         else:
             view.show(found)
 
-    ui.timer(POLL_SECONDS, look)
+    ui.timer(POLL_SECONDS, poll)
 
 
 class _View:
-    """The parts of the page that change; only what has changed is sent."""
+    """The parts of the page that change; only changes are sent to the browser."""
 
     def __init__(self) -> None:
-        self._trouble = text_element("p", "", "text-red-900").props('role="status"')
+        self._error = text_element("p", "", "text-red-900").props('role="status"')
         with ui.row().classes("gap-4 w-full"):
             self._backlog = _figure(_("Journal entries waiting to be indexed"))
             self._journal = _figure(_("Journal entries"))
         subheading(_("Most frequent queries of the last {days} days", days=COUNTED_DAYS))
-        columns = [TableColumn("query", _("Query")), _counted("number", _("Count"))]
+        columns = [TableColumn("query", _("Query")), _count_column("number", _("Count"))]
         self._searches = data_table(
             columns,
             [],
@@ -64,30 +64,30 @@ class _View:
         columns = [
             TableColumn("address", _("Barrel")),
             TableColumn("state", _("State")),
-            _counted("documents", _("Documents")),
-            _counted("backlog", _("Backlog")),
-            _counted("answered", _("Queries answered")),
-            _counted("mean", _("Mean time")),
+            _count_column("documents", _("Documents")),
+            _count_column("backlog", _("Backlog")),
+            _count_column("answered", _("Queries answered")),
+            _count_column("mean", _("Mean time")),
         ]
         self._barrels = data_table(columns, [], _("Barrels"), key="id", search=False)
 
     def show(self, found: SearchPanel) -> None:
-        """Show how it is now."""
-        self._say(self._trouble, translate_sentence(found.trouble))
-        self._say(self._backlog, "–" if found.backlog is None else format_number(found.backlog))
-        self._say(self._journal, format_number(found.journal))
-        self._fill(self._searches, [_search(one.query, one.number) for one in found.searches])
-        self._fill(self._barrels, [_barrel(place, one) for place, one in enumerate(found.barrels)])
+        """Show the present state."""
+        self._set_text(self._error, translate_sentence(found.trouble))
+        self._set_text(self._backlog, "–" if found.backlog is None else format_number(found.backlog))
+        self._set_text(self._journal, format_number(found.journal))
+        self._set_rows(self._searches, [_search(one.query, one.number) for one in found.searches])
+        self._set_rows(self._barrels, [_barrel(place, one) for place, one in enumerate(found.barrels)])
 
-    def complain(self, sentence: str) -> None:
-        """Say why nothing can be seen at the moment."""
-        self._say(self._trouble, translate_sentence(sentence))
+    def show_error(self, sentence: str) -> None:
+        """Show why the state is not available."""
+        self._set_text(self._error, translate_sentence(sentence))
 
-    def _say(self, label: Any, text: str) -> None:
+    def _set_text(self, label: Any, text: str) -> None:
         if label.text != text:
             label.text = text
 
-    def _fill(self, table: ui.table, rows: list[dict[str, Any]]) -> None:
+    def _set_rows(self, table: ui.table, rows: list[dict[str, Any]]) -> None:
         if table.rows != rows:
             table.rows = rows
 
@@ -99,12 +99,12 @@ def _figure(label: str) -> Any:
     return value
 
 
-def _counted(name: str, label: str) -> TableColumn:
+def _count_column(name: str, label: str) -> TableColumn:
     return TableColumn(name, label, number=True, shown=f"{name}_shown")
 
 
 def _search(query: str, times: int) -> dict[str, Any]:
-    return {"query": query, "query_to": f"/search?q={quote_plus(query)}", **_count("number", times)}
+    return {"query": query, "query_to": f"/search?q={quote_plus(query)}", **_count_cells("number", times)}
 
 
 def _barrel(place: int, row: BarrelRow) -> dict[str, Any]:
@@ -113,13 +113,13 @@ def _barrel(place: int, row: BarrelRow) -> dict[str, Any]:
         "id": place,
         "address": _("Local index") if row.address == HOME_INDEX else row.address,
         "state": _(BARREL_STATE_LABELS[row.state]),
-        **_count("documents", row.documents),
-        **_count("backlog", row.backlog),
-        **_count("answered", row.answered),
+        **_count_cells("documents", row.documents),
+        **_count_cells("backlog", row.backlog),
+        **_count_cells("answered", row.answered),
         "mean": mean,
         "mean_shown": "–" if mean is None else f"{format_number(mean)} ms",
     }
 
 
-def _count(name: str, value: int) -> dict[str, Any]:
+def _count_cells(name: str, value: int) -> dict[str, Any]:
     return {name: value, f"{name}_shown": format_number(value)}

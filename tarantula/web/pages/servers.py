@@ -1,4 +1,4 @@
-"""The servers of an item: met, accepted, refused; settings of their own; one accepted while it runs."""
+"""The servers of an item, and the settings of each server."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
 MAX_SERVERS = 2000
-"""Servers that are shown; more are found by their names."""
+"""Maximum number of servers shown; others can be found by name."""
 
 SETTING_LABELS = {
     "depth": (mark("Depth"), mark("Maximum number of links from the base document.")),
     "documents": (mark("Documents"), mark("Maximum number of documents requested from it in one item.")),
     "delay": (mark("Pause"), mark("Seconds between two requests.")),
 }
-"""What can be decided in numbers, with a sentence on each."""
+"""Numeric settings with label and help text."""
 
 
 @page("/items/{urn}/servers", mark("Servers"))
-def servers_page(desk: ServiceContext, urn: str, words: str = "") -> None:
-    """Show every server that the item met."""
+def servers_page(context: ServiceContext, urn: str, words: str = "") -> None:
+    """Show the servers that the item encountered."""
     heading(_("Servers of {urn}", urn=urn))
     item_navigation(urn, "/servers")
-    searched = ui.input(_("Words in the name"), value=words).props("outlined dense clearable").classes("w-64")
-    searched.on(
+    filter_field = ui.input(_("Words in the name"), value=words).props("outlined dense clearable").classes("w-64")
+    filter_field.on(
         "keydown.enter",
-        lambda: ui.navigate.to(f"{item_path(urn, '/servers')}?words={quote(searched.value or '', safe='')}"),
+        lambda: ui.navigate.to(f"{item_path(urn, '/servers')}?words={quote(filter_field.value or '', safe='')}"),
     )
     show_when_loaded(
-        lambda: (items.get_item(desk, urn), servers.list_servers(desk, urn, words)),
-        lambda found: _show(desk, urn, found[0].publication, found[0].state, found[1]),
+        lambda: (items.get_item(context, urn), servers.list_servers(context, urn, words)),
+        lambda found: _show(context, urn, found[0].publication, found[0].state, found[1]),
     )
 
 
-def _show(desk: ServiceContext, urn: str, publication: str, state: str, rows: list[ItemServerRow]) -> None:
-    may_change = desk.person.role.allows(Role.CURATOR)
+def _show(context: ServiceContext, urn: str, publication: str, state: str, rows: list[ItemServerRow]) -> None:
+    may_change = context.person.role.allows(Role.CURATOR)
     columns = [
         TableColumn("server", _("Server")),
         TableColumn("verdict", _("Decision")),
@@ -65,11 +65,11 @@ def _show(desk: ServiceContext, urn: str, publication: str, state: str, rows: li
     can_accept = may_change and state != ItemState.ARCHIVED
     shown = [_row(urn, row, may_change, can_accept) for row in rows[:MAX_SERVERS]]
     table = data_table(columns, shown, _("Servers"), key="server")
-    table.on("accept", lambda event: _accept(desk, urn, event.args["server"]))
+    table.on("accept", lambda event: _accept(context, urn, event.args["server"]))
     kept = {row.server: row.settings for row in rows[:MAX_SERVERS]}
     table.on(
         "settings",
-        lambda event: _Decision(desk, publication, event.args["server"], kept[event.args["server"]]).open(),
+        lambda event: _SettingsDialog(context, publication, event.args["server"], kept[event.args["server"]]).open(),
     )
 
 
@@ -104,28 +104,28 @@ def _button(icon: str, label: str, says: str, event: str) -> dict[str, str]:
 
 
 def settings_text(settings: ServerSettings) -> str:
-    """Write the settings that a server has of its own."""
-    said = [
+    """Return the settings of a server as text."""
+    parts = [
         f"{_(label)} {format_number(value)}"
         for name, (label, _help) in SETTING_LABELS.items()
         if (value := getattr(settings, name)) is not None
     ]
     if settings.excluded is not None:
-        said.append(_("excluded") if settings.excluded else _("not excluded"))
-    return ", ".join(said)
+        parts.append(_("excluded") if settings.excluded else _("not excluded"))
+    return ", ".join(parts)
 
 
-async def _accept(desk: ServiceContext, urn: str, server: str) -> None:
+async def _accept(context: ServiceContext, urn: str, server: str) -> None:
     with notify_errors():
-        waiting = format_number(await run_in_thread(servers.accept_server, desk, urn, server))
+        waiting = format_number(await run_in_thread(servers.accept_server, context, urn, server))
         notify_done(_("{name} is accepted; {number} of its documents are now waiting.", name=server, number=waiting))
 
 
-class _Decision:
-    """Asks what is to hold for one server."""
+class _SettingsDialog:
+    """Dialog for the settings of a server."""
 
-    def __init__(self, desk: ServiceContext, publication: str, server: str, settings: ServerSettings) -> None:
-        self._desk, self._publication, self._server = desk, publication, server
+    def __init__(self, context: ServiceContext, publication: str, server: str, settings: ServerSettings) -> None:
+        self._context, self._publication, self._server = context, publication, server
         with ui.dialog() as self._dialog, ui.card().classes("w-96"):
             ui.label(_("Settings of {name}", name=server)).props('role="heading" aria-level="2"').classes("text-lg")
             self._fields = {
@@ -133,20 +133,20 @@ class _Decision:
                 for name, (label, help) in SETTING_LABELS.items()
             }
             self._excluded = ui.checkbox(_("Excluded"), value=bool(settings.excluded))
-            self._within = ui.checkbox(_("Only in {name}", name=publication), value=True)
+            self._only_publication = ui.checkbox(_("Only in {name}", name=publication), value=True)
             with ui.row():
-                ui.button(_("Save"), on_click=self._decide)
+                ui.button(_("Save"), on_click=self._save)
                 ui.button(_("Cancel"), on_click=self._dialog.close).props("outline")
 
     def open(self) -> None:
-        """Ask."""
+        """Open the dialog."""
         self._dialog.open()
 
-    async def _decide(self) -> None:
-        decided: dict[str, Any] = {name: field.value for name, field in self._fields.items()}
-        decided["excluded"] = True if self._excluded.value else None
-        within = self._publication if self._within.value else None
+    async def _save(self) -> None:
+        values: dict[str, Any] = {name: field.value for name, field in self._fields.items()}
+        values["excluded"] = True if self._excluded.value else None
+        publication = self._publication if self._only_publication.value else None
         with notify_errors():
-            settings = await run_in_thread(servers.set_server, self._desk, self._server, within, **decided)
+            settings = await run_in_thread(servers.set_server, self._context, self._server, publication, **values)
             notify_done(f"{self._server}: {settings_text(settings) or '–'}")
             self._dialog.close()

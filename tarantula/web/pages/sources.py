@@ -32,7 +32,7 @@ from tarantula.web.dashboard.pane import ViewPane
 from tarantula.web.format import format_timestamp
 from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
 from tarantula.web.layout import heading, page
-from tarantula.web.live import SourceChanges, SourceListener, source_watcher
+from tarantula.web.live import SourceChanges, SourceListener, source_poller
 
 STATUS_LABELS = {
     SourceStatus.NEW: mark("not read yet"),
@@ -45,29 +45,31 @@ STATUS_LABELS = {
 
 
 @page("/sources", mark("Sources"))
-def sources_page(desk: ServiceContext, below: str = "", words: str = "") -> None:
-    """Show where the hierarchy of names goes on, and the sources that are there."""
+def sources_page(context: ServiceContext, below: str = "", label: str = "") -> None:
+    """Show the levels of the name hierarchy and the sources below it."""
     heading(_("Sources"))
-    spoken = language()
-    if desk.person.role.allows(Role.CURATOR):
-        following = ui.button(_("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new"))
-        following.classes("mb-2")
+    reader_language = language()
+    if context.person.role.allows(Role.CURATOR):
+        follow_button = ui.button(
+            _("Follow a value"), icon="ads_click", on_click=lambda: ui.navigate.to("/streams/new")
+        )
+        follow_button.classes("mb-2")
     _path(below)
-    line = ui.input(_("Search names, titles, descriptions and tags"), value=words).classes("w-full mb-2")
+    line = ui.input(_("Search names, titles, descriptions and tags"), value=label).classes("w-full mb-2")
     line.props('type=search outlined dense clearable debounce="200" maxlength=200')
-    place = ui.element("div").classes("w-full")
+    container = ui.element("div").classes("w-full")
 
     async def show() -> None:
-        set_language(spoken)
+        set_language(reader_language)
         with notify_errors():
-            asked = str(line.value or "")
-            rows = await run_in_thread(streams.find_sources, desk, asked, below)
-            branches = [] if asked.strip() else await run_in_thread(streams.hierarchy, desk, below)
-            if asked == str(line.value or ""):
-                place.clear()
-                with place:
+            query = str(line.value or "")
+            rows = await run_in_thread(streams.find_sources, context, query, below)
+            branches = [] if query.strip() else await run_in_thread(streams.hierarchy, context, below)
+            if query == str(line.value or ""):
+                container.clear()
+                with container:
                     _branches([branch for branch in branches if branch.name != below])
-                    if rows or asked.strip():
+                    if rows or query.strip():
                         _listed(rows)
                     else:
                         text_element("p", _("Nothing is followed yet."))
@@ -118,22 +120,22 @@ def _row(row: SourceRow) -> dict[str, Any]:
 
 
 class HeldReadings:
-    """Texts that may not be the value that was meant."""
+    """Readings that were put aside and need a decision."""
 
-    def __init__(self, desk: ServiceContext, row: SourceRow, decided: Callable[[], Awaitable[None]]) -> None:
-        self._desk, self._row, self._decided = desk, row, decided
-        self._place = ui.element("div").classes("w-full")
+    def __init__(self, context: ServiceContext, row: SourceRow, decided: Callable[[], Awaitable[None]]) -> None:
+        self._context, self._row, self._decided = context, row, decided
+        self._container = ui.element("div").classes("w-full")
 
     def show(self, rows: list[AsideRow]) -> None:
-        """Show what waits for a decision; nothing at all if nothing does."""
-        self._place.clear()
+        """Show the readings that need a decision; without any, the section is hidden."""
+        self._container.clear()
         if rows:
-            with self._place, section(_("Put aside")), ui.element("ul").classes("w-full m-0 p-0 list-none"):
+            with self._container, section(_("Put aside")), ui.element("ul").classes("w-full m-0 p-0 list-none"):
                 for row in rows:
                     with ui.element("li").classes("mb-3 border-l-4 border-amber-600 pl-3"):
-                        self._aside(row)
+                        self._reading(row)
 
-    def _aside(self, row: AsideRow) -> None:
+    def _reading(self, row: AsideRow) -> None:
         where = f"{row.field} · {row.row}" if row.row else row.field
         text_element("p", f"{where}: {row.read}", "m-0 font-bold break-words")
         text_element("p", translate_sentence(row.why), "m-0 break-words")
@@ -145,103 +147,103 @@ class HeldReadings:
                 self._button(row, _("Accept this value"), AsideDecision.ACCEPTED, "check")
                 self._button(row, _("Reject this value"), AsideDecision.DISMISSED, "close")
 
-    def _button(self, row: AsideRow, words: str, decision: AsideDecision, icon: str) -> None:
+    def _button(self, row: AsideRow, label: str, decision: AsideDecision, icon: str) -> None:
         async def decide() -> None:
             with notify_errors():
-                await run_in_thread(stream_values.decide_put_aside, self._desk, self._row.name, row.id, decision)
+                await run_in_thread(stream_values.decide_put_aside, self._context, self._row.name, row.id, decision)
             await self._decided()
 
-        button = ui.button(words, icon=icon, on_click=decide).props("outline dense no-caps")
-        button.props["aria-label"] = f"{words}: {row.read}"
+        button = ui.button(label, icon=icon, on_click=decide).props("outline dense no-caps")
+        button.props["aria-label"] = f"{label}: {row.read}"
 
 
 EXPORT_FORMATS = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "atom": "Atom"}
 
 
 @page("/sources/{name}", mark("Source"))
-def source_page(desk: ServiceContext, name: str) -> None:
-    """Show a source, to be looked at or changed."""
-    row = streams.get_source_row(desk, name)
+def source_page(context: ServiceContext, name: str) -> None:
+    """Show a source, editable for its owner."""
+    row = streams.get_source_row(context, name)
     heading(row.title or row.name)
     if row.title:
         text_element("p", row.name, "m-0 text-slate-600 break-all")
     text_element("p", row.description, "m-0 break-words")
-    _actions(desk, row)
-    _Live(desk, row)
+    _actions(context, row)
+    _LiveSection(context, row)
     with section(_("Export")), ui.row():
-        for ending, words in EXPORT_FORMATS.items():
-            ui.link(words, f"/api/streams/{quote(name)}/export.{ending}").classes("p-2")
+        for ending, label in EXPORT_FORMATS.items():
+            ui.link(label, f"/api/streams/{quote(name)}/export.{ending}").classes("p-2")
     if row.may_change:
         with section(_("Edit")):
-            SourceForm(desk, name, streams.get_source(desk, name))
+            SourceForm(context, name, streams.get_source(context, name))
 
 
-def _actions(desk: ServiceContext, row: SourceRow) -> None:
+def _actions(context: ServiceContext, row: SourceRow) -> None:
     async def follow() -> None:
         with notify_errors():
-            await run_in_thread(views.add_source_view, desk, row.name)
+            await run_in_thread(views.add_source_view, context, row.name)
             notify_done(_("Added to your dashboard."))
 
     def watch() -> None:
-        AlertForm(desk, None, lambda: notify_done(_("The alert is active.")), row.name).open()
+        AlertForm(context, None, lambda: notify_done(_("The alert is active.")), row.name).open()
 
     async def pause() -> None:
         with notify_errors():
-            await run_in_thread(streams.edit_source, desk, row.name, {"paused": not row.paused})
+            await run_in_thread(streams.edit_source, context, row.name, {"paused": not row.paused})
             ui.navigate.reload()
 
     with ui.row().classes("my-2"):
         ui.button(_("Add to dashboard"), icon="dashboard", on_click=follow)
         ui.button(_("New alert"), icon="add_alert", on_click=watch).props("outline")
         if row.may_change:
-            words, icon = (_("Resume reading"), "play_arrow") if row.paused else (_("Pause"), "pause")
-            ui.button(words, icon=icon, on_click=pause).props("outline")
-            removal = ui.button(_("Remove"), icon="delete", on_click=lambda: _removal(desk, row.name).open())
+            label, icon = (_("Resume reading"), "play_arrow") if row.paused else (_("Pause"), "pause")
+            ui.button(label, icon=icon, on_click=pause).props("outline")
+            removal = ui.button(_("Remove"), icon="delete", on_click=lambda: _removal(context, row.name).open())
             removal.props("outline color=red-10")
 
 
-def _removal(desk: ServiceContext, name: str) -> ui.dialog:
+def _removal(context: ServiceContext, name: str) -> ui.dialog:
     async def remove() -> None:
-        asked.close()
+        query.close()
         with notify_errors():
-            await run_in_thread(streams.remove_source, desk, name)
+            await run_in_thread(streams.remove_source, context, name)
             ui.navigate.to("/sources")
 
-    with dialog(_("Remove")) as asked:
+    with dialog(_("Remove")) as query:
         text_element("p", _("Remove the source {name} and its history permanently?", name=name))
-        dialog_buttons(asked, _("Remove"), remove, icon="delete")
-    return asked
+        dialog_buttons(query, _("Remove"), remove, icon="delete")
+    return query
 
 
-class _Live:
-    """What changes while somebody looks."""
+class _LiveSection:
+    """The parts of the page that change while it is open."""
 
-    def __init__(self, desk: ServiceContext, row: SourceRow) -> None:
-        self._desk, self._name, self._spoken = desk, row.name, language()
-        self._listener = SourceListener(self._hear)
+    def __init__(self, context: ServiceContext, row: SourceRow) -> None:
+        self._context, self._name, self._language = context, row.name, language()
+        self._listener = SourceListener(self._on_changes)
         self._client = ui.context.client
-        self._client.on_delete(lambda: source_watcher(desk.database).remove(self._listener))
+        self._client.on_delete(lambda: source_poller(context.database).remove(self._listener))
         with section(_("State")):
             self._state = ui.element("div").classes("w-full")
-        self._asides = HeldReadings(desk, row, self._look)
+        self._asides = HeldReadings(context, row, self._reload)
         self._panes: list[ViewPane] = []
         if row.fields:
             with section(_("Current values")):
-                self._panes.append(ViewPane(desk, _now(row), self._seen))
+                self._panes.append(ViewPane(context, _table_view(row), self._on_loaded))
         if any(field.kind and ValueKind(field.kind).is_number for field in row.fields):
             with section(_("History")):
-                self._panes.append(ViewPane(desk, _in_time(row), self._seen))
-        ui.timer(0.01, self._begin, once=True)
+                self._panes.append(ViewPane(context, _chart_view(row), self._on_loaded))
+        ui.timer(0.01, self._start, once=True)
 
-    async def _begin(self) -> None:
-        source_watcher(self._desk.database).add(self._listener)
-        await self._look()
+    async def _start(self) -> None:
+        source_poller(self._context.database).add(self._listener)
+        await self._reload()
 
-    async def _look(self) -> None:
-        set_language(self._spoken)
+    async def _reload(self) -> None:
+        set_language(self._language)
         with notify_errors():
-            row = await run_in_thread(streams.get_source_row, self._desk, self._name)
-            rows = await run_in_thread(stream_values.list_put_aside, self._desk, self._name)
+            row = await run_in_thread(streams.get_source_row, self._context, self._name)
+            rows = await run_in_thread(stream_values.list_put_aside, self._context, self._name)
             self._state.clear()
             with self._state:
                 _state(row)
@@ -249,13 +251,13 @@ class _Live:
             for pane in self._panes:
                 await pane.refresh()
 
-    def _seen(self, sight: ViewProjection) -> None:
-        self._listener.stamps = sight.stamps
+    def _on_loaded(self, projection: ViewProjection) -> None:
+        self._listener.stamps = projection.stamps
 
-    def _hear(self, news: SourceChanges) -> None:
-        if news.sources:
+    def _on_changes(self, changes: SourceChanges) -> None:
+        if changes.sources:
             with self._client:
-                background_tasks.create(self._look())
+                background_tasks.create(self._reload())
 
 
 def _state(row: SourceRow) -> None:
@@ -269,22 +271,22 @@ def _state(row: SourceRow) -> None:
         (_("Owner"), _("{owner}, private", owner=row.owner) if row.private else row.owner or "–"),
     ]
     with ui.element("dl").classes("m-0 w-full flex flex-wrap gap-x-8 gap-y-2"):
-        for words, value in rows:
+        for label, value in rows:
             with ui.element("div").classes("min-w-0"):
-                text_element("dt", words, "text-sm text-slate-600")
+                text_element("dt", label, "text-sm text-slate-600")
                 text_element("dd", value, "m-0 break-words")
     if row.sentence:
-        said = text_element(
+        message = text_element(
             "p", translate_sentence(row.sentence), "mt-2 text-amber-900 break-words whitespace-pre-line"
         )
-        said.props('role="status"')
+        message.props('role="status"')
 
 
-def _now(row: SourceRow) -> ViewConfig:
+def _table_view(row: SourceRow) -> ViewConfig:
     return read_view({"kind": ViewKind.TABLE, "parts": _parts(row)})
 
 
-def _in_time(row: SourceRow) -> ViewConfig:
+def _chart_view(row: SourceRow) -> ViewConfig:
     return read_view({"kind": ViewKind.LINE, "window": default_window(row.interval), "parts": _parts(row)})
 
 

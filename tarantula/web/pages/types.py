@@ -21,24 +21,24 @@ LIST_SEPARATOR = "; "
 
 
 @page("/types", mark("Types and profiles"))
-def types_page(desk: ServiceContext) -> None:
-    """Show every profile and every type; they are added and changed in a dialog."""
+def types_page(context: ServiceContext) -> None:
+    """Show all profiles and types, with dialogs to add and change them."""
     heading(_("Types and profiles"))
-    may_change = desk.person.role.allows(Role.CURATOR)
+    may_change = context.person.role.allows(Role.CURATOR)
     subheading(_("Profiles"))
     if may_change:
-        ui.button(_("New profile"), icon="add", on_click=lambda: _profile_dialog(desk, None).open()).classes("mb-2")
-    _profiles(desk, may_change)
+        ui.button(_("New profile"), icon="add", on_click=lambda: _profile_dialog(context, None).open()).classes("mb-2")
+    _profiles(context, may_change)
     subheading(_("Document types"))
     if may_change:
-        ui.button(_("New type"), icon="add", on_click=lambda: _type_dialog(desk, None).open()).classes("mb-2")
-    _types(desk, may_change)
+        ui.button(_("New type"), icon="add", on_click=lambda: _type_dialog(context, None).open()).classes("mb-2")
+    _types(context, may_change)
 
 
-def _profiles(desk: ServiceContext, may_change: bool) -> None:
+def _profiles(context: ServiceContext, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "types": LIST_SEPARATOR.join(row.types), **_edit(row.name, may_change)}
-        for row in document_types.list_profiles(desk)
+        for row in document_types.list_profiles(context)
     ]
     columns = [
         TableColumn("name", _("Name")),
@@ -46,13 +46,13 @@ def _profiles(desk: ServiceContext, may_change: bool) -> None:
         TableColumn("types", _("Types")),
     ]
     table = data_table(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
-    table.on("edit", lambda event: _opened(event, lambda row: _profile_dialog(desk, row)))
+    table.on("edit", lambda event: _open_dialog(event, lambda row: _profile_dialog(context, row)))
 
 
-def _types(desk: ServiceContext, may_change: bool) -> None:
+def _types(context: ServiceContext, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "extensions": LIST_SEPARATOR.join(row.extensions), **_edit(row.mime, may_change)}
-        for row in document_types.list_types(desk)
+        for row in document_types.list_types(context)
     ]
     columns = [
         TableColumn("mime", _("Type")),
@@ -60,7 +60,7 @@ def _types(desk: ServiceContext, may_change: bool) -> None:
         TableColumn("description", _("Description")),
     ]
     table = data_table(_with_edit(columns, may_change), rows, _("Document types"), key="mime")
-    table.on("edit", lambda event: _opened(event, lambda row: _type_dialog(desk, row)))
+    table.on("edit", lambda event: _open_dialog(event, lambda row: _type_dialog(context, row)))
 
 
 def _with_edit(columns: list[TableColumn], may_change: bool) -> list[TableColumn]:
@@ -72,45 +72,45 @@ def _edit(name: str, may_change: bool) -> dict[str, Any]:
     return {"do": "", "do_buttons": [button] if may_change else []}
 
 
-def _opened(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any]], ui.dialog]) -> None:
+def _open_dialog(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any]], ui.dialog]) -> None:
     dialog(event.args).open()
 
 
-def _profile_dialog(desk: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
-    known = [one.mime for one in document_types.list_types(desk)]
+def _profile_dialog(context: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
+    known = [one.mime for one in document_types.list_types(context)]
     kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
     chosen = split_words(row["types"]) if row else []
 
-    async def store() -> None:
+    async def save() -> None:
         call = document_types.edit_profile if row else document_types.add_profile
         with notify_errors():
-            await run_in_thread(call, desk, name.value.strip(), mimes.value, description.value)
-            _done(dialog, name.value)
+            await run_in_thread(call, context, name.value.strip(), mimes.value, description.value)
+            _saved(dialog, name.value)
 
     with _dialog(_("Profile")) as dialog, ui.card().classes("w-full"):
         text_element("h2", _("Profile"), "text-lg font-bold m-0")
-        name = _line(_("Name"), row["name"] if row else "", fixed=row is not None)
-        description = _line(_("Description"), row["description"] if row else "")
+        name = _text_line(_("Name"), row["name"] if row else "", fixed=row is not None)
+        description = _text_line(_("Description"), row["description"] if row else "")
         options = list(dict.fromkeys(["*/*", *kinds, *known, *chosen]))
         mimes = ui.select(options, label=_("Types"), value=chosen, multiple=True, new_value_mode="add-unique")
         mimes.classes("w-full").props("outlined dense use-chips")
-        _buttons(dialog, store)
+        _buttons(dialog, save)
     return dialog
 
 
-def _type_dialog(desk: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
-    async def store() -> None:
+def _type_dialog(context: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
+    async def save() -> None:
         call = document_types.edit_type if row else document_types.add_type
         with notify_errors():
-            await run_in_thread(call, desk, mime.value.strip(), split_words(extensions.value), description.value)
-            _done(dialog, mime.value)
+            await run_in_thread(call, context, mime.value.strip(), split_words(extensions.value), description.value)
+            _saved(dialog, mime.value)
 
     with _dialog(_("Document type")) as dialog, ui.card().classes("w-full"):
         text_element("h2", _("Document type"), "text-lg font-bold m-0")
-        mime = _line(_("Type, such as application/pdf"), row["mime"] if row else "", fixed=row is not None)
-        extensions = _line(_("Extensions, such as ps; eps"), row["extensions"] if row else "")
-        description = _line(_("Description"), row["description"] if row else "")
-        _buttons(dialog, store)
+        mime = _text_line(_("Type, such as application/pdf"), row["mime"] if row else "", fixed=row is not None)
+        extensions = _text_line(_("Extensions, such as ps; eps"), row["extensions"] if row else "")
+        description = _text_line(_("Description"), row["description"] if row else "")
+        _buttons(dialog, save)
     return dialog
 
 
@@ -120,18 +120,18 @@ def _dialog(name: str) -> ui.dialog:
     return dialog
 
 
-def _line(label: str, value: str, *, fixed: bool = False) -> ui.input:
+def _text_line(label: str, value: str, *, fixed: bool = False) -> ui.input:
     line = ui.input(label, value=value).classes("w-full").props("outlined dense")
     return line.props("readonly") if fixed else line
 
 
-def _buttons(dialog: ui.dialog, store: Callable[[], Any]) -> None:
+def _buttons(dialog: ui.dialog, save: Callable[[], Any]) -> None:
     with ui.row():
-        ui.button(_("Save"), icon="save", on_click=store)
+        ui.button(_("Save"), icon="save", on_click=save)
         ui.button(_("Cancel"), on_click=dialog.close).props("flat")
 
 
-def _done(dialog: ui.dialog, name: str) -> None:
+def _saved(dialog: ui.dialog, name: str) -> None:
     dialog.close()
     notify_done(_("{name} is saved.", name=name))
     ui.navigate.to("/types")

@@ -29,12 +29,12 @@ VALIDATION_LABELS = {
 }
 
 
-def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Callable[[], Awaitable[None]]) -> None:
-    """Ask whoever may decide for a decision."""
-    if not desk.person.role.allows(Role.CURATOR):
+def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided: Callable[[], Awaitable[None]]) -> None:
+    """Show the form to accept or reject an item, for curators."""
+    if not context.person.role.allows(Role.CURATOR):
         ui.label(_("Only curators can accept or reject items."))
         return
-    spoken = language()
+    reader_language = language()
     why = ui.textarea(_("Reason")).props("outlined autogrow").classes("w-full max-w-xl")
     ui.label(_("A reason is required to reject an item, and to accept an item that was rejected before.")).classes(
         "text-sm"
@@ -43,9 +43,9 @@ def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Ca
     sentence = ui.label().classes("text-red-800").props('role="alert"')
 
     async def decide(decision: Validation) -> None:
-        set_language(spoken)
-        told = str(why.value or "").strip()
-        if decision == Validation.REJECTED and not told:
+        set_language(reader_language)
+        reason = str(why.value or "").strip()
+        if decision == Validation.REJECTED and not reason:
             sentence.text = _("A rejection needs a reason.")
             return
         if decision == Validation.VALID and anyway is not None and not anyway.value:
@@ -53,9 +53,9 @@ def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Ca
             return
         try:
             if decision == Validation.VALID:
-                await to_thread(validation.validate, desk, urn, told, anyway is not None)
+                await to_thread(validation.validate, context, urn, reason, anyway is not None)
             else:
-                await to_thread(validation.reject, desk, urn, told)
+                await to_thread(validation.reject, context, urn, reason)
         except TarantulaError as error:
             sentence.text = translate_sentence(str(error))
             return
@@ -70,10 +70,10 @@ def decision_form(desk: ServiceContext, urn: str, complete: bool, on_decided: Ca
 
 
 @page("/validation", mark("Validation"))
-def validation_page(desk: ServiceContext) -> None:
-    """List the items that somebody should decide about."""
+def validation_page(context: ServiceContext) -> None:
+    """List the items without a decision."""
     heading(_("Validation"))
-    waiting = decisions.list_undecided(desk)
+    waiting = decisions.list_undecided(context)
     if not waiting:
         ui.label(_("No item is waiting for a decision."))
     for item in waiting:
@@ -85,20 +85,20 @@ def validation_page(desk: ServiceContext) -> None:
 
 
 @page("/items/{urn}/validate", mark("Validate"))
-def validate_page(desk: ServiceContext, urn: str) -> None:
-    """Show what helps to decide about an item, and ask for the decision."""
+def validate_page(context: ServiceContext, urn: str) -> None:
+    """Show the indicators of an item and the decision form."""
     heading(_("Validate {urn}", urn=urn))
     item_navigation(urn, "/validate")
-    spoken = language()
+    reader_language = language()
     contents = ui.element("div").classes("w-full")
     with contents:
         ui.spinner(size="lg")
 
     async def fill() -> None:
-        set_language(spoken)
+        set_language(reader_language)
         try:
-            found = await to_thread(decisions.item_attention, desk, urn)
-            history = await to_thread(decisions.list_decisions, desk, urn)
+            attention = await to_thread(decisions.item_attention, context, urn)
+            history = await to_thread(decisions.list_decisions, context, urn)
         except TarantulaError as error:
             contents.clear()
             with contents:
@@ -106,18 +106,18 @@ def validate_page(desk: ServiceContext, urn: str) -> None:
             return
         contents.clear()
         with contents:
-            _state(found)
+            _state(attention)
             with section(_("Decision")):
-                if found.ended:
-                    decision_form(desk, urn, found.complete, fill)
+                if attention.ended:
+                    decision_form(context, urn, attention.complete, fill)
                 else:
                     ui.label(_("An item can be accepted or rejected only after it has ended."))
             with section(_("Review first")):
-                review_list(found.looks)
-                if not found.looks:
+                review_list(attention.looks)
+                if not attention.looks:
                     ui.label(_("Nothing needs review."))
             with section(_("Indicators")):
-                fact_list(_figures(found.indicators))
+                fact_list(_indicator_rows(attention.indicators))
             with section(_("Decisions")):
                 small_table(
                     _("Decisions"),
@@ -131,12 +131,12 @@ def validate_page(desk: ServiceContext, urn: str) -> None:
     ui.timer(0, fill, once=True)
 
 
-def _state(found: ItemAttention) -> None:
-    ui.label(_(VALIDATION_LABELS[Validation(found.validation)])).classes("text-lg").props('role="status"')
-    ui.label(_("The item is complete.") if found.complete else _("The item is not complete."))
-    for rule in found.rules:
+def _state(attention: ItemAttention) -> None:
+    ui.label(_(VALIDATION_LABELS[Validation(attention.validation)])).classes("text-lg").props('role="status"')
+    ui.label(_("The item is complete.") if attention.complete else _("The item is not complete."))
+    for rule in attention.rules:
         _warning(rule.reason)
-    ui.link(_("Browse its pages"), item_path(found.urn, "/browse"))
+    ui.link(_("Browse its pages"), item_path(attention.urn, "/browse"))
 
 
 def _warning(sentence: str) -> None:
@@ -145,8 +145,8 @@ def _warning(sentence: str) -> None:
         ui.label(translate_sentence(sentence))
 
 
-def _figures(indicators: Indicators) -> list[tuple[str, str]]:
-    needed, before = indicators.requisites, indicators.before
+def _indicator_rows(indicators: Indicators) -> list[tuple[str, str]]:
+    role, before = indicators.requisites, indicators.before
     rows = [
         (_("Documents"), format_number(indicators.documents)),
         (_("Collected"), format_number(indicators.collected)),
@@ -157,10 +157,10 @@ def _figures(indicators: Indicators) -> list[tuple[str, str]]:
             _("Requisites"),
             _(
                 "{wanted}: {collected} collected, {refused} refused, {missing} missing",
-                wanted=needed.wanted,
-                collected=needed.collected,
-                refused=needed.refused,
-                missing=needed.missing,
+                wanted=role.wanted,
+                collected=role.collected,
+                refused=role.refused,
+                missing=role.missing,
             ),
         ),
     ]
@@ -169,17 +169,17 @@ def _figures(indicators: Indicators) -> list[tuple[str, str]]:
     return [
         *rows,
         (_("Compared with"), ", ".join(before.items)),
-        (_("Usual documents"), f"{format_number(round(before.documents))}{_change(before.documents_change)}"),
-        (_("Usual bytes"), f"{format_size(before.bytes)}{_change(before.bytes_change)}"),
-        (_("Missing servers"), _vanished(before.servers)),
-        (_("Missing types"), _vanished(before.types)),
+        (_("Usual documents"), f"{format_number(round(before.documents))}{_change_text(before.documents_change)}"),
+        (_("Usual bytes"), f"{format_size(before.bytes)}{_change_text(before.bytes_change)}"),
+        (_("Missing servers"), _missing_text(before.servers)),
+        (_("Missing types"), _missing_text(before.types)),
     ]
 
 
-def _change(change: float | None) -> str:
+def _change_text(change: float | None) -> str:
     return "" if change is None else f" ({'+' if change > 0 else ''}{format_share(change)})"
 
 
-def _vanished(vanished: Vanished) -> str:
+def _missing_text(vanished: Vanished) -> str:
     names = f": {', '.join(vanished.names)}" if vanished.names else ""
     return _("{number} of {total}", number=format_number(vanished.number), total=format_number(vanished.of)) + names

@@ -1,4 +1,4 @@
-"""A frame with a page that somebody points at."""
+"""The frame that shows a page in the picker and reports which element was selected."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 MAX_PART_LENGTH = 200
-"""Letters of a part of a text."""
+"""Maximum length of a selected part of a text."""
 MAX_MARKS = 1000
 
 
 class PickedElement(NamedTuple):
-    """What somebody pointed at; the page may have been told to say so."""
+    """A selected element. A hostile page may have sent the message."""
 
     number: int
     part: str = ""
-    """Only this part of its text, if any was marked."""
+    """The selected part of its text, if any."""
 
 
 class PickerFrame(Element, component="picker_frame.js"):
-    """Shows a page, and hears which of its elements was chosen."""
+    """Shows a page and reports selected elements."""
 
     def __init__(self, label: str, on_pick: Callable[[PickedElement], Awaitable[None]]) -> None:
         super().__init__()
@@ -32,31 +32,31 @@ class PickerFrame(Element, component="picker_frame.js"):
         self._props["picked"] = []
         self._props["like"] = []
 
-        async def hear(event: GenericEventArguments) -> None:
-            if (pointed := read_pick_message(event.args)) is not None:
-                await on_pick(pointed)
+        async def receive(event: GenericEventArguments) -> None:
+            if (picked := read_pick_message(event.args)) is not None:
+                await on_pick(picked)
 
-        self.on("pick", hear)
+        self.on("pick", receive)
 
     def show(self, address: str) -> None:
-        """Show what is at an address, in a new frame that knows nothing of the one before."""
+        """Show an address in a new frame, without the state of the previous one."""
         self._props["address"] = address
         self._props["turn"] += 1
         self._props["picked"], self._props["like"] = [], []
         self.update()
 
     def mark_elements(self, picked: Iterable[int], like: Iterable[int]) -> None:
-        """Mark what was chosen, and what is like it."""
+        """Highlight the selected elements and those like them."""
         self._props["picked"] = list(picked)[:MAX_MARKS]
         self._props["like"] = list(like)[:MAX_MARKS]
         self.update()
 
 
-def read_pick_message(said: Any) -> PickedElement | None:
-    """Return what a frame said, if it has the form of something that can be said."""
-    if not isinstance(said, dict):
+def read_pick_message(message: Any) -> PickedElement | None:
+    """Return a valid message of the frame, or None."""
+    if not isinstance(message, dict):
         return None
-    number, part = said.get("number"), said.get("part")
+    number, part = message.get("number"), message.get("part")
     if not isinstance(number, int) or isinstance(number, bool) or number < 0:
         return None
     return PickedElement(number, part) if isinstance(part, str) and len(part) <= MAX_PART_LENGTH else None

@@ -27,39 +27,39 @@ from tarantula.web.i18n import _, language, mark, set_language
 
 
 class CategoryForm:
-    """The form of the category that is chosen; what it makes of the answers is handed over."""
+    """Form of a ready-made category; passes the resulting source fields to a callback."""
 
-    def __init__(self, desk: ServiceContext, take: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
-        self._take = take
+    def __init__(self, context: ServiceContext, on_source: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+        self._on_source = on_source
         self._language = language()
-        self._known = categories(desk.installation.home / FOLDER)
+        self._categories = categories(context.installation.home / FOLDER)
         self._controls: dict[str, ui.input | ui.select] = {}
-        titles = {name: _(category.title) for name, category in self._known.items()}
-        with ui.expansion(_("Ready-made: a feed, the weather, a quote …")) as whole:
-            whole.classes("w-full border border-slate-300 rounded mb-2")
+        titles = {name: _(category.title) for name, category in self._categories.items()}
+        with ui.expansion(_("Ready-made: a feed, the weather, a quote …")) as expansion:
+            expansion.classes("w-full border border-slate-300 rounded mb-2")
             chosen = select_field(_("Category"), titles, "feed" if "feed" in titles else next(iter(titles)))
-            self._place = ui.element("div").classes("w-full mt-2")
-        chosen.on_value_change(lambda event: self._show(self._known[event.value]))
-        self._show(self._known[chosen.value])
+            self._container = ui.element("div").classes("w-full mt-2")
+        chosen.on_value_change(lambda event: self._show(self._categories[event.value]))
+        self._show(self._categories[chosen.value])
 
     def _show(self, category: Category) -> None:
         set_language(self._language)
         self._controls.clear()
-        self._place.clear()
-        with self._place:
+        self._container.clear()
+        with self._container:
             text_element("p", _(category.help) if category.help else "", "help")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-3 w-full"):
                 for question in form_questions(category):
                     with ui.element("div").classes("min-w-0"):
                         self._controls[question.key] = _control(question)
                         text_element("p", _(question.help) if question.help else "", "help m-0")
-            complaints = FormErrors(lambda: self._controls)
-            ui.button(_("Preview"), icon="bolt", on_click=lambda: self._make(category, complaints)).classes("mt-2")
+            errors = FormErrors(lambda: self._controls)
+            ui.button(_("Preview"), icon="bolt", on_click=lambda: self._create(category, errors)).classes("mt-2")
 
-    async def _make(self, category: Category, complaints: FormErrors) -> None:
+    async def _create(self, category: Category, errors: FormErrors) -> None:
         set_language(self._language)
-        with complaints.told():
-            await self._take(
+        with errors.capture():
+            await self._on_source(
                 source_from_answers(category, {key: str(one.value or "") for key, one in self._controls.items()})
             )
 
@@ -85,42 +85,44 @@ ROW_LABELS = {
 
 
 class OfferList:
-    """Offers of one document; what is ticked goes into a draft."""
+    """Offers of one document; selected values are added to a draft."""
 
-    def __init__(self, begin: Callable[[SourceDraft], Awaitable[None]], changed: Callable[[], Awaitable[None]]) -> None:
-        self._begin, self._changed = begin, changed
+    def __init__(
+        self, on_draft: Callable[[SourceDraft], Awaitable[None]], on_change: Callable[[], Awaitable[None]]
+    ) -> None:
+        self._on_draft, self._on_change = on_draft, on_change
         self._language = language()
-        self._place = ui.element("div").classes("w-full p-2 overflow-y-auto max-h-[75vh]").props('tabindex="0"')
+        self._container = ui.element("div").classes("w-full p-2 overflow-y-auto max-h-[75vh]").props('tabindex="0"')
 
     def hide(self) -> None:
-        """Show nothing."""
-        self._place.clear()
-        self._place.set_visibility(False)
+        """Hide the list."""
+        self._container.clear()
+        self._container.set_visibility(False)
 
     async def show(self, answer: SourceResponse, offers: list[DocumentOffer], chosen: int = 0) -> None:
-        """Show one of the offers, and which others there are."""
+        """Show one of the offers, and the choice of the others."""
         set_language(self._language)
         offer = offers[chosen]
         naming = offer.named_by
         draft = SourceDraft(answer, None, offer.adapter, offer.options, naming.place if naming is not None else None)
         if naming is not None:
             draft.offer(naming.title, _text(naming), naming.place)
-        self._place.clear()
-        self._place.set_visibility(True)
-        with self._place:
+        self._container.clear()
+        self._container.set_visibility(True)
+        with self._container:
             if len(offers) > 1:
-                self._ways(answer, offers, chosen)
+                self._offer_choice(answer, offers, chosen)
             text_element("p", _("Values to follow"), "m-0 mt-2 font-bold")
             for value in offer.values:
                 self._value(draft, value, fixed=value is naming)
-        await self._begin(draft)
+        await self._on_draft(draft)
 
-    def _ways(self, answer: SourceResponse, offers: list[DocumentOffer], chosen: int) -> None:
+    def _offer_choice(self, answer: SourceResponse, offers: list[DocumentOffer], chosen: int) -> None:
         async def change() -> None:
             await self.show(answer, offers, int(radio.value))
 
         text_element("p", _("What to follow"), "m-0 font-bold").props('id="offer-following"')
-        words = {number: _way(offer) for number, offer in enumerate(offers)}
+        words = {number: _offer_label(offer) for number, offer in enumerate(offers)}
         radio = ui.radio(words, value=chosen).props('aria-labelledby="offer-following"')
         radio.on_value_change(change)
 
@@ -130,9 +132,9 @@ class OfferList:
             with notify_errors():
                 if box.value:
                     await run_in_thread(draft.offer, value.title or value.key, _text(value), value.place)
-                elif (taken := draft.at(value.place)) is not None:
-                    await run_in_thread(draft.remove, taken)
-            await self._changed()
+                elif (field := draft.at(value.place)) is not None:
+                    await run_in_thread(draft.remove, field)
+            await self._on_change()
 
         words = ": ".join(filter(None, (value.title or value.key, _text(value)[:80])))
         box = ui.checkbox(words, value=fixed).classes("w-full break-words")
@@ -146,7 +148,7 @@ def _text(value: FieldSuggestion) -> str:
     return next(iter(value.samples), "")
 
 
-def _way(offer: DocumentOffer) -> str:
+def _offer_label(offer: DocumentOffer) -> str:
     words = ROW_LABELS[offer.rows]
     if "{where}" in words:
         return _(words, where=offer.where)

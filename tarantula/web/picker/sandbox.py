@@ -21,60 +21,60 @@ from tarantula.streams.picker.page import PickerPage
 from tarantula.web.replay.security import TicketSigner
 
 PAGE_SECONDS = 3600.0
-"""Seconds after which a page is forgotten."""
+"""Time after which a page is closed."""
 MAX_PAGES = 24
-"""How many are open at a time; then the oldest is forgotten."""
+"""Maximum number of open pages; the oldest is closed first."""
 MAX_PAGES_PER_ACCOUNT = 4
-"""How many of them are one person's."""
+"""Maximum number of open pages per account."""
 
 
 @dataclass(slots=True)
-class _Opened:
-    look: PickerPage
+class _OpenPage:
+    page: PickerPage
     owner: str
     until: float
 
 
 class OpenPages:
-    """What people look at, by keys that nobody guesses."""
+    """Open pages, by unguessable keys."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
-        self._pages: OrderedDict[str, _Opened] = OrderedDict()
+        self._pages: OrderedDict[str, _OpenPage] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._pages)
 
-    def put(self, look: PickerPage, owner: str) -> str:
-        """Keep a page for somebody; return its key."""
-        self._forget()
-        own = [key for key, page in self._pages.items() if page.owner == owner]
-        for key in own[: max(len(own) - MAX_PAGES_PER_ACCOUNT + 1, 0)]:
+    def put(self, page: PickerPage, owner: str) -> str:
+        """Store a page of an account; return its key."""
+        self._close_expired()
+        own_keys = [key for key, page in self._pages.items() if page.owner == owner]
+        for key in own_keys[: max(len(own_keys) - MAX_PAGES_PER_ACCOUNT + 1, 0)]:
             del self._pages[key]
         while len(self._pages) >= MAX_PAGES:
             self._pages.popitem(last=False)
         key = secrets.token_urlsafe(18)
-        self._pages[key] = _Opened(look, owner, self._clock() + PAGE_SECONDS)
+        self._pages[key] = _OpenPage(page, owner, self._clock() + PAGE_SECONDS)
         return key
 
     def get(self, key: str) -> PickerPage:
-        """Return the page of a key, or say that it is not there any more."""
-        self._forget()
+        """Return the page of a key; raise `TarantulaError` if it is no longer open."""
+        self._close_expired()
         if key not in self._pages:
             raise TarantulaError("This page is not open any more. Open it again.")
-        return self._pages[key].look
+        return self._pages[key].page
 
-    def _forget(self) -> None:
+    def _close_expired(self) -> None:
         now = self._clock()
         for key in [key for key, page in self._pages.items() if page.until <= now]:
             del self._pages[key]
 
 
 PICK_SCRIPT = "/pick.js"
-"""Where our script is."""
-EXPIRED_MESSAGE = "This address is not good any more. Open the page again."
+"""Path of our script."""
+EXPIRED_MESSAGE = "This address has expired. Open the page again."
 SANDBOX_POLICY = (
-    # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
+    # Without allow-same-origin the page has an opaque origin: no cookies, no storage, no access to the parent page.
     "sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data:; connect-src 'none'; font-src 'none'; frame-src 'none'; object-src 'none'; "
     "form-action 'none'; base-uri 'none'; worker-src 'none'; manifest-src 'none'"
@@ -82,24 +82,24 @@ SANDBOX_POLICY = (
 
 
 def ticket_for(tickets: TicketSigner, key: str) -> str:
-    """Return a ticket for a page that is open."""
-    return tickets.write(_subject(key))
+    """Return a ticket for an open page."""
+    return tickets.sign(_subject(key))
 
 
 def sandbox_routes(pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> list[Route]:
-    """Return the addresses at which open pages are shown."""
-    show = _Show(pages, visitor, tickets)
-    begin = "/{ticket}/picked/{key}"
+    """Return the routes that serve open pages."""
+    show = _Endpoints(pages, visitor, tickets)
+    prefix = "/{ticket}/picked/{key}"
     return [
         Route(PICK_SCRIPT, show.script),
-        Route(f"{begin}/page", show.page),
-        Route(f"{begin}/sheet/{{number:int}}", show.sheet),
-        Route(f"{begin}/image/{{number:int}}", show.image),
+        Route(f"{prefix}/page", show.page),
+        Route(f"{prefix}/sheet/{{number:int}}", show.sheet),
+        Route(f"{prefix}/image/{{number:int}}", show.image),
     ]
 
 
-class _Show:
-    """One answer for each kind of address."""
+class _Endpoints:
+    """Endpoints of the sandbox origin."""
 
     def __init__(self, pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> None:
         self._pages = pages
@@ -107,32 +107,32 @@ class _Show:
         self._tickets = tickets
 
     async def script(self, request: Request) -> Response:
-        """Give our script."""
+        """Return our script."""
         return FileResponse(Path(__file__).parent / "pick.js", media_type="text/javascript")
 
     async def page(self, request: Request) -> Response:
-        """Show a page."""
+        """Return the sanitized page."""
         nonce = token_urlsafe(16)
-        body = self._look(request).page.document(nonce, PICK_SCRIPT)
+        body = self._page_of(request).page.document(nonce, PICK_SCRIPT)
         return HTMLResponse(body, headers={"content-security-policy": SANDBOX_POLICY.format(nonce=nonce)})
 
     async def sheet(self, request: Request) -> Response:
-        """Give a stylesheet."""
-        css = await self._look(request).sheet(request.path_params["number"], self._visitor)
+        """Return a style sheet."""
+        css = await self._page_of(request).sheet(request.path_params["number"], self._visitor)
         return Response(css, media_type="text/css")
 
     async def image(self, request: Request) -> Response:
-        """Give an image."""
-        body, kind = await self._look(request).image(request.path_params["number"], self._visitor)
+        """Return an image."""
+        body, kind = await self._page_of(request).image(request.path_params["number"], self._visitor)
         return Response(body, headers={"content-type": kind})
 
-    def _look(self, request: Request) -> PickerPage:
+    def _page_of(self, request: Request) -> PickerPage:
         key = request.path_params["key"]
-        if not self._tickets.admit(request.path_params["ticket"], _subject(key)):
+        if not self._tickets.verify(request.path_params["ticket"], _subject(key)):
             raise HTTPException(403, EXPIRED_MESSAGE)
         return self._pages.get(key)
 
 
 def _subject(key: str) -> str:
-    # No item is called so: a name has no space.
+    # Item names contain no space, so this cannot be one.
     return f"picked {key}"

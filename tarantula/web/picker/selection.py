@@ -34,41 +34,41 @@ UNIT_KINDS = (ValueKind.MONEY, ValueKind.QUANTITY)
 
 
 class UnitChoices(NamedTuple):
-    """What a value could be kept in."""
+    """Units to which a value can be converted."""
 
     others: Sequence[str] = ()
     complaint: str = ""
-    """Why it cannot be kept in the one that somebody wrote."""
+    """Why the present unit is not valid."""
 
 
 class SelectionList:
-    """The values of a draft, to be named, typed, narrowed and left out."""
+    """The selected values of a draft: name, type, unit, part, removal."""
 
-    def __init__(self, changed: Callable[[], Awaitable[None]]) -> None:
-        self._changed = changed
+    def __init__(self, on_change: Callable[[], Awaitable[None]]) -> None:
+        self._on_change = on_change
         self._language = language()
         self._draft: SourceDraft | None = None
         self._round = 0
         self._units: dict[str, ui.select] = {}
-        self._place = ui.element("div").classes("w-full")
+        self._container = ui.element("div").classes("w-full")
 
     @property
     def controls(self) -> FormControls:
-        """Where what is wrong with a value is said: at its unit, which is all that somebody can write."""
+        """Controls of the units, which are the only fields with free text."""
         return self._units
 
     async def show(self, draft: SourceDraft | None) -> None:
-        """Show what there is by now."""
+        """Show the values of a draft."""
         set_language(self._language)
         self._draft = draft
         self._round += 1
-        asked, fields = self._round, list(draft.fields) if draft is not None else []
+        round_number, fields = self._round, list(draft.fields) if draft is not None else []
         units = await run_in_thread(_units, fields)
-        # Somebody chose on meanwhile: another list is on its way.
-        if asked == self._round:
-            self._place.clear()
+        # The selection has changed: a newer list is on its way.
+        if round_number == self._round:
+            self._container.clear()
             self._units.clear()
-            with self._place:
+            with self._container:
                 self._draw(draft, list(zip(fields, units, strict=True)))
 
     def _draw(self, draft: SourceDraft | None, fields: list[tuple[DraftField, UnitChoices]]) -> None:
@@ -79,7 +79,7 @@ class SelectionList:
             for number, (one, units) in enumerate(fields):
                 with ui.element("li").classes("w-full"):
                     self._field(number, one, units)
-        self._ways(draft)
+        self._way_choice(draft)
 
     def _field(self, number: int, one: DraftField, units: UnitChoices) -> None:
         with ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
@@ -87,9 +87,11 @@ class SelectionList:
             with ui.row().classes("w-full items-start gap-2 mb-2 flex-nowrap"):
                 text = text_element("p", one.text, "m-0 grow font-bold break-words min-w-0 max-h-24 overflow-y-auto")
                 text.props('tabindex="0"')
-                leave = ui.button(icon="delete", on_click=lambda: self._remove(one)).props("flat dense color=red-10")
-                leave.props["aria-label"] = f"{_('Remove')} {number + 1}"
-                leave.tooltip(_("Remove"))
+                remove_button = ui.button(icon="delete", on_click=lambda: self._remove(one)).props(
+                    "flat dense color=red-10"
+                )
+                remove_button.props["aria-label"] = f"{_('Remove')} {number + 1}"
+                remove_button.tooltip(_("Remove"))
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 gap-2 w-full items-start"):
                 title = ui.input(_("Name"), value=one.title).props("outlined dense maxlength=100 debounce=400")
                 title.on_value_change(lambda event: self._renamed(one, str(event.value or "")))
@@ -130,25 +132,25 @@ class SelectionList:
         options |= {f"{ATTRIBUTE}{name}": f"{name}: {value[:60]}" for name, value in pick.attributes.items() if value}
         if len(options) == 1:
             return
-        now = f"{ATTRIBUTE}{pick.attribute}" if pick.attribute else f"{PART}{pick.part}" if pick.part else WHOLE
+        current = f"{ATTRIBUTE}{pick.attribute}" if pick.attribute else f"{PART}{pick.part}" if pick.part else WHOLE
 
         async def change() -> None:
-            said = str(chosen.value)
-            part = said.removeprefix(PART) if said.startswith(PART) else ""
-            attribute = said.removeprefix(ATTRIBUTE) if said.startswith(ATTRIBUTE) else ""
+            value = str(chosen.value)
+            part = value.removeprefix(PART) if value.startswith(PART) else ""
+            attribute = value.removeprefix(ATTRIBUTE) if value.startswith(ATTRIBUTE) else ""
             assert self._draft is not None
             with notify_errors():
                 await run_in_thread(self._draft.narrow, one, part, attribute)
             await self._refresh()
 
-        chosen = select_field(_("Part of the text"), options, now)
+        chosen = select_field(_("Part of the text"), options, current)
         chosen.on_value_change(change)
 
-    def _ways(self, draft: SourceDraft) -> None:
+    def _way_choice(self, draft: SourceDraft) -> None:
         if len(draft.ways) < 2 or draft.way is None:
             return
         text_element("p", _("What to follow"), "m-0 mt-2 font-bold").props('id="picker-following"')
-        options = {str(way.following): _way(way) for way in draft.ways}
+        options = {str(way.following): _way_label(way) for way in draft.ways}
         chosen = ui.radio(options, value=str(draft.way.following)).props('aria-labelledby="picker-following"')
 
         async def change() -> None:
@@ -160,7 +162,7 @@ class SelectionList:
 
     async def _renamed(self, one: DraftField, title: str) -> None:
         one.title = title.strip() or one.title
-        await self._changed()
+        await self._on_change()
 
     async def _remove(self, one: DraftField) -> None:
         if self._draft is not None:
@@ -170,16 +172,16 @@ class SelectionList:
 
     async def _refresh(self) -> None:
         await self.show(self._draft)
-        await self._changed()
+        await self._on_change()
 
 
-def _way(way: FollowPlan) -> str:
+def _way_label(way: FollowPlan) -> str:
     words = FOLLOWING_LABELS[way.following]
     return _(words, detail=way.detail[:60]) if "{detail}" in words else _(words)
 
 
 def _units(fields: list[DraftField]) -> list[UnitChoices]:
-    """Return the units that each value could be kept in; it takes a moment the first time."""
+    """Return the possible units of each value; the first call loads the unit registry."""
     return [_units_of(one) if one.what in UNIT_KINDS and one.in_unit else UnitChoices() for one in fields]
 
 
@@ -192,35 +194,35 @@ def _units_of(one: DraftField) -> UnitChoices:
 
 
 MAX_PREVIEW_ROWS = 12
-"""Rows that are shown before a source is saved."""
+"""Maximum number of rows in the preview."""
 MAX_TEXT_LENGTH = 120
-"""Letters of a text that are shown."""
+"""Maximum length of a text in the preview."""
 
 
 class ReadingPreview:
-    """A table of it, drawn anew with whatever is chosen."""
+    """Preview of the readings of a draft."""
 
     def __init__(self) -> None:
         self._language = language()
         self._round = 0
-        self._place = ui.element("section").classes("w-full mt-3 min-w-0")
+        self._container = ui.element("section").classes("w-full mt-3 min-w-0")
 
     async def show(self, draft: SourceDraft | None) -> None:
-        """Read, and show what came of it; nothing while nothing was chosen."""
+        """Read the page with the draft and show the result; nothing without selected values."""
         set_language(self._language)
         self._round += 1
-        asked = self._round
+        round_number = self._round
         found: SourceReading | str = ""
         if draft is not None and draft.fields:
             try:
                 found = await run_in_thread(draft.reading)
             except TarantulaError as error:
                 found = str(error)
-        # Somebody chose on meanwhile: another answer is on its way.
-        if asked == self._round:
-            self._place.clear()
+        # The selection has changed: a newer preview is on its way.
+        if round_number == self._round:
+            self._container.clear()
             if draft is not None and draft.fields:
-                with self._place:
+                with self._container:
                     self._draw(draft, found)
 
     def _draw(self, draft: SourceDraft, found: SourceReading | str) -> None:
@@ -240,7 +242,7 @@ class ReadingPreview:
 
 def _table(found: SourceReading, keys: list[str], titles: list[str]) -> None:
     rows = found.rows[:MAX_PREVIEW_ROWS]
-    # Where one of the values is what the rows are called, or they have no names, they are not named twice.
+    # Row names are omitted if they are empty or equal to one of the values.
     named = any(row.name for row in rows) and all(row.name not in row.texts.values() for row in rows)
     cells = [[*([row.name] if named else []), *(row.texts.get(key, "") for key in keys)] for row in rows]
     headings = [*([_("Row")] if named else []), *titles]

@@ -1,4 +1,4 @@
-"""Pointing at pages, as the two applications share it."""
+"""Fetching pages for the picker, shared by the management app and the sandbox origin."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ from tarantula.web.picker.sandbox import OpenPages, sandbox_routes, ticket_for
 from tarantula.web.replay.security import TicketSigner
 
 MAX_PAGE_BYTES = 5_000_000
-"""Bytes of a page."""
+"""Maximum size of a page."""
 FETCH_TIMEOUT_SECONDS = 30.0
-"""Seconds for one."""
+"""Time limit of one fetch."""
 ACCEPT = "text/html,application/xhtml+xml,application/json,application/xml;q=0.9,text/csv,text/calendar,*/*;q=0.5"
 DRAFT_URL = "http://draft.example/"
-"""Where what is sent is checked by itself: what is wrong with the address is said in other words."""
+"""Address with which the request fields are validated; the real address has its own errors."""
 MAX_CONCURRENT_FETCHES = 4
-"""Pages that are asked for at the same time, by all who use the pages."""
+"""Maximum number of simultaneous fetches, over all accounts."""
 
 
 class PageRequest(NamedTuple):
-    """What somebody wants to look at."""
+    """A page to fetch."""
 
     address: str
-    """With {words} in braces for variables."""
+    """May contain variables as {name}."""
     render: bool = False
-    """Whether a browser makes the page, with its scripts."""
+    """Whether a browser loads the page, with its scripts."""
     steps: Sequence[BrowserStep] = ()
     variables: Mapping[str, str] = MappingProxyType({})
     method: str = RequestMethod.GET
@@ -50,35 +50,40 @@ class PageRequest(NamedTuple):
 
     @property
     def is_template(self) -> bool:
-        """Whether it is the address that was written that is followed, and not the one that it led to."""
+        """Whether the source has to use this address instead of the one that it redirected to."""
         return bool(self.variables or self.steps or self.headers) or self.method != RequestMethod.GET
 
 
 class PickerService:
-    """What is open, and who asks servers for it."""
+    """Fetches pages for the picker and keeps them open."""
 
     def __init__(self, user_agent: str) -> None:
         self.pages = OpenPages()
         self._visitor = PickerClient(user_agent)
         self._rendering = PickerBrowser(self._visitor, user_agent)
-        self._turns = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
+        self._slots = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
     def routes(self, tickets: TicketSigner) -> list[Route]:
-        """Return the addresses of the other origin."""
+        """Return the routes of the sandbox origin."""
         return sandbox_routes(self.pages, self._visitor, tickets)
 
-    async def ask(self, person: Person, wish: PageRequest) -> tuple[SourceResponse, bool]:
-        """Return what a server sends to somebody who may add sources, and whether it is at a private address."""
+    async def fetch(self, person: Person, request: PageRequest) -> tuple[SourceResponse, bool]:
+        """Fetch a page for a curator; return the response and whether its address is private."""
         person.check(Role.CURATOR)
-        url, sent = parse_address(fill_variables(wish.address, wish.variables)), _checked(wish)
-        async with self._turns:
+        url, request_fields = (
+            parse_address(fill_variables(request.address, request.variables)),
+            _validated_fields(request),
+        )
+        async with self._slots:
             private = await asyncio.to_thread(is_private_address, url)
-            if wish.render or wish.steps:
-                headers = dict(sent.headers)
-                page = self._rendering.render(url, wish.steps, wish.variables, allow_private=private, headers=headers)
+            if request.render or request.steps:
+                headers = dict(request_fields.headers)
+                page = self._rendering.render(
+                    url, request.steps, request.variables, allow_private=private, headers=headers
+                )
                 return await page, private
             exchange = await self._visitor.get(
-                PickerRequest(url, private, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=sent)
+                PickerRequest(url, private, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=request_fields)
             )
         if not 200 <= exchange.status < 300:
             phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
@@ -87,26 +92,33 @@ class PickerService:
         return SourceResponse(exchange.url, exchange.body, content_type, datetime.now(UTC)), private
 
     async def open(self, person: Person, answer: SourceResponse, *, allow_private: bool) -> tuple[str, PickerPage]:
-        """Make a page ready to be pointed at; return its key with it."""
-        look = await asyncio.to_thread(PickerPage.at, answer, allow_private=allow_private)
-        return self.pages.put(look, person.name), look
+        """Open a page in the sandbox; return its key and the page."""
+        page = await asyncio.to_thread(PickerPage.at, answer, allow_private=allow_private)
+        return self.pages.put(page, person.name), page
 
 
-def _checked(wish: PageRequest) -> SourceRequest:
-    """Return what is sent, or say what is wrong with it as would be said of a source."""
-    said = {"method": wish.method, "headers": wish.headers, "body": wish.body, "variables": wish.variables}
-    return parse_source({"name": DRAFT_NAME, "url": DRAFT_URL, "render": bool(wish.render or wish.steps), **said}).sent
+def _validated_fields(request: PageRequest) -> SourceRequest:
+    """Return the validated request fields; raise the same errors as for a source."""
+    fields = {
+        "method": request.method,
+        "headers": request.headers,
+        "body": request.body,
+        "variables": request.variables,
+    }
+    return parse_source(
+        {"name": DRAFT_NAME, "url": DRAFT_URL, "render": bool(request.render or request.steps), **fields}
+    ).sent
 
 
 def picker_service(client: Client) -> PickerService:
-    """Return what a page's own application shares with the other origin."""
-    picking: PickerService | None = client.request.state.replay.picking
-    if picking is None:
+    """Return the picker service of the app that serves a client."""
+    service: PickerService | None = client.request.state.replay.picker
+    if service is None:
         raise TarantulaError("Pages cannot be pointed at here: there is no other origin to show them.")
-    return picking
+    return service
 
 
 def frame_address(client: Client, key: str) -> str:
-    """Return where an open page is shown."""
+    """Return the address of an open page on the sandbox origin."""
     replay = client.request.state.replay
     return f"{replay.origin(client.request)}/{ticket_for(replay.tickets, key)}/picked/{key}/page"

@@ -16,70 +16,70 @@ from tarantula.services.search import PageCapture
 from tarantula.web.i18n import _
 
 MAX_QUERY_LENGTH = 10_000
-"""Letters of a query: every link of a page carries all of them on."""
+"""Maximum length of a query; every link of the page repeats it."""
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f\ud800-\udfff]+")
 
 
 @dataclass(frozen=True, slots=True)
 class ResultsQuery:
-    """What somebody asks for; whatever the address says, there is an answer to it."""
+    """A query as parsed from an address; invalid parts are replaced by defaults."""
 
     query: str = ""
     page: int = 1
     order: SearchOrder = SearchOrder.BEST
     unfold: bool = False
     notes: list[str] = field(default_factory=list, compare=False)
-    """What was not understood, in the reader's language."""
+    """Notes about invalid parts, in the reader's language."""
 
     @property
-    def wish(self) -> Wish:
-        """The same, for whoever answers."""
+    def request(self) -> Wish:
+        """The search request."""
         return Wish(query=self.query, page=self.page, order=self.order, unfold=self.unfold)
 
     @property
     def address(self) -> str:
-        """Where it is asked for."""
-        told: dict[str, object] = {"q": self.query}
+        """Address of the results page."""
+        parameters: dict[str, object] = {"q": self.query}
         if self.page != 1:
-            told["page"] = self.page
+            parameters["page"] = self.page
         if self.order != SearchOrder.BEST:
-            told["order"] = self.order
+            parameters["order"] = self.order
         if self.unfold:
-            told["unfold"] = 1
-        return f"/search?{urlencode(told)}"
+            parameters["unfold"] = 1
+        return f"/search?{urlencode(parameters)}"
 
     def on_page(self, page: int) -> str:
-        """Return the address of another page of the same."""
+        """Return the address of another page."""
         return replace(self, page=page).address
 
     def in_order(self, order: SearchOrder) -> str:
-        """Return the address of the same in another order."""
+        """Return the address with another order."""
         return replace(self, order=order, page=1).address
 
-    def folded(self, unfold: bool) -> str:
-        """Return the address of the same with nearly equal documents one by one, or folded."""
+    def with_unfold(self, unfold: bool) -> str:
+        """Return the address with duplicates listed or grouped."""
         return replace(self, unfold=unfold, page=1).address
 
-    def asking(self, query: str) -> str:
+    def with_query(self, query: str) -> str:
         """Return the address of another query in the same order."""
         return replace(self, query=query, page=1).address
 
-    def has(self, words: str) -> bool:
-        """Whether some filters are in the query."""
-        return set(words.split()) <= set(self.query.split())
+    def has_filters(self, filters: str) -> bool:
+        """Whether the query contains all these filters."""
+        return set(filters.split()) <= set(self.query.split())
 
-    def narrowed(self, words: str) -> str:
-        """Return the address of the query with further filters."""
-        return self.asking(f"{self.query} {words}".strip())
+    def with_filters(self, filters: str) -> str:
+        """Return the address of the query with additional filters."""
+        return self.with_query(f"{self.query} {filters}".strip())
 
-    def widened(self, words: str) -> str:
-        """Return the address of the query without some filters."""
-        unwanted = set(words.split())
-        return self.asking(" ".join(word for word in self.query.split() if word not in unwanted))
+    def without_filters(self, filters: str) -> str:
+        """Return the address of the query without these filters."""
+        unwanted = set(filters.split())
+        return self.with_query(" ".join(word for word in self.query.split() if word not in unwanted))
 
 
 def parse_results_query(q: str, page: str, order: str, unfold: str) -> ResultsQuery:
-    """Return what an address asks for, whatever stands in it."""
+    """Return the query of an address; invalid values are replaced, with a note."""
     notes: list[str] = []
     return ResultsQuery(
         query=_query(q, notes),
@@ -91,7 +91,7 @@ def parse_results_query(q: str, page: str, order: str, unfold: str) -> ResultsQu
 
 
 def parse_document_number(text: str) -> int:
-    """Return the number of a document that an address names."""
+    """Return the document number of an address; raise `TarantulaError` if it is no number."""
     if not (text.isascii() and text.isdigit() and len(text) < 20):
         raise TarantulaError(_("{number} is not the number of a document.", number=repr(text[:40])))
     return int(text)
@@ -122,22 +122,22 @@ def _order(text: str, notes: list[str]) -> SearchOrder:
 
 
 NEARBY_PAGES = 4
-"""Pages before and behind this one that are led to."""
+"""Number of page links before and after the current page."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResultView:
-    """A document that was found. Its words are a stranger's."""
+    """A search result with its links. Its texts come from other sites."""
 
-    told: SearchResult
+    hit: SearchResult
     archived: str
-    """The archived copy."""
+    """Address of the archived copy."""
     in_item: str
-    """The copy, among the others of its item."""
+    """Address of the copy in the browse page of its item."""
     live: str
-    """Its URL, if a browser may be led there."""
-    leading: str
-    """The pages that lead to it."""
+    """Its URL if it is a web address, else empty."""
+    inlinks: str
+    """Address of a search for the pages that link to it."""
     captures: list[tuple[datetime | None, str]]
     all_captures: str
     unfolded: str
@@ -145,18 +145,18 @@ class ResultView:
 
 @dataclass(frozen=True, slots=True)
 class FacetValueView:
-    """A server, a type or a year."""
+    """A value of a facet: a server, type or year."""
 
     name: str
     documents: int
     is_chosen: bool
     address: str
-    """The query with it, or without it if it is chosen."""
+    """Address of the query with this value, or without it if it is selected."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """Another page of the results, or this one."""
+    """Link to a page of the results."""
 
     name: str
     address: str
@@ -164,46 +164,48 @@ class PageLink:
 
 
 def copy_path(urn: str, document: int) -> str:
-    """Return where the way to a copy begins."""
+    """Return the path that redirects to an archived copy."""
     return f"/search/copy/{urn}/{document}"
 
 
-def result_view(asked: ResultsQuery, result: SearchResult, captures: Sequence[PageCapture]) -> ResultView:
+def result_view(query: ResultsQuery, result: SearchResult, captures: Sequence[PageCapture]) -> ResultView:
     """Return a result with its links."""
     return ResultView(
-        told=result,
+        hit=result,
         archived=copy_path(result.urn, result.document),
         in_item=f"/items/{result.urn}/browse?document={result.document}",
         live=result.url if is_web(result.url) else "",
-        leading=asked.asking(f"link:{result.url}"),
+        inlinks=query.with_query(f"link:{result.url}"),
         captures=[(one.collected, copy_path(one.urn, one.document)) for one in captures],
         all_captures=f"/items/{result.urn}/documents/{result.document}",
-        unfolded=asked.folded(True),
+        unfolded=query.with_unfold(True),
     )
 
 
-def facet_views(asked: ResultsQuery, facets: SearchFacets) -> list[tuple[str, list[FacetValueView]]]:
-    """Return the kinds of what was found, each value with the way to it alone."""
+def facet_views(query: ResultsQuery, facets: SearchFacets) -> list[tuple[str, list[FacetValueView]]]:
+    """Return the facets with their values and links."""
     kinds: list[tuple[str, list[FacetCount], Callable[[str], str]]] = [
         (_("Servers"), facets.servers, "site:{}".format),
         (_("Types"), facets.types, "type:{}".format),
         (_("Years"), facets.years, _within_year),
     ]
     return [
-        (title, [_value(asked, one, words(one.value)) for one in counts]) for title, counts, words in kinds if counts
+        (title, [_value(query, one, filters(one.value)) for one in counts])
+        for title, counts, filters in kinds
+        if counts
     ]
 
 
-def page_links(asked: ResultsQuery, found: SearchResults) -> list[PageLink]:
-    """Return the pages that are led to; none if there is only one."""
-    if found.pages < 2 and asked.page == 1:
+def page_links(query: ResultsQuery, found: SearchResults) -> list[PageLink]:
+    """Return the links to nearby pages; empty if there is only one page."""
+    if found.pages < 2 and query.page == 1:
         return []
-    near = range(max(asked.page - NEARBY_PAGES, 1), min(asked.page + NEARBY_PAGES, found.pages) + 1)
-    pages = [PageLink(str(page), asked.on_page(page), page == asked.page) for page in near]
-    if asked.page > 1:
-        pages.insert(0, PageLink(_("Previous"), asked.on_page(min(asked.page - 1, max(found.pages, 1)))))
-    if asked.page < found.pages:
-        pages.append(PageLink(_("Next"), asked.on_page(asked.page + 1)))
+    near = range(max(query.page - NEARBY_PAGES, 1), min(query.page + NEARBY_PAGES, found.pages) + 1)
+    pages = [PageLink(str(page), query.on_page(page), page == query.page) for page in near]
+    if query.page > 1:
+        pages.insert(0, PageLink(_("Previous"), query.on_page(min(query.page - 1, max(found.pages, 1)))))
+    if query.page < found.pages:
+        pages.append(PageLink(_("Next"), query.on_page(query.page + 1)))
     return pages
 
 
@@ -211,7 +213,7 @@ def _within_year(year: str) -> str:
     return f"after:{int(year) - 1:04} before:{int(year) + 1:04}"
 
 
-def _value(asked: ResultsQuery, count: FacetCount, words: str) -> FacetValueView:
-    is_chosen = asked.has(words)
-    address = asked.widened(words) if is_chosen else asked.narrowed(words)
+def _value(query: ResultsQuery, count: FacetCount, filters: str) -> FacetValueView:
+    is_chosen = query.has_filters(filters)
+    address = query.without_filters(filters) if is_chosen else query.with_filters(filters)
     return FacetValueView(count.value or "–", count.documents, is_chosen, address)

@@ -35,20 +35,22 @@ PLAIN_PAGE_POLICY = (
 )
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 templates.env.globals.update(
-    _=_, number=format_number, moment=format_moment, retold=translate_sentence, version=__version__
+    _=_, number=format_number, moment=format_moment, translate=translate_sentence, version=__version__
 )
 
 
-def render(request: Request, template: str, context: dict[str, Any], status: int = 200) -> Response:
-    """Return a page."""
+def render(request: Request, template: str, values: dict[str, Any], status: int = 200) -> Response:
+    """Render a template."""
     here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     others = {
         code: (called, f"/language/{code}?back={quote(here, safe='')}")
         for code, called in LANGUAGES.items()
         if code != language()
     }
-    told = {**context, "language": language(), "others": others, "person": request.state.person}
-    return templates.TemplateResponse(request, template, told, status, {"Content-Security-Policy": PLAIN_PAGE_POLICY})
+    parameters = {**values, "language": language(), "others": others, "person": request.state.person}
+    return templates.TemplateResponse(
+        request, template, parameters, status, {"Content-Security-Policy": PLAIN_PAGE_POLICY}
+    )
 
 
 ORDER_LABELS = {
@@ -64,24 +66,24 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/search")
 def show_search(request: Request, q: str = "", page: str = "1", order: str = "best", unfold: str = "") -> Response:
-    """Show the front page, or what was found."""
-    asked = parse_results_query(q, page, order, unfold)
-    context = {"asked": asked, "orders": ORDER_LABELS, "notes": list(asked.notes), "complaint": ""}
-    if not asked.query:
+    """Show the search form, or the results."""
+    query = parse_results_query(q, page, order, unfold)
+    values = {"query": query, "orders": ORDER_LABELS, "notes": list(query.notes), "complaint": ""}
+    if not query.query:
         typed = [_("Type a word, or several.")] if q else []
-        context["notes"] = [*typed, *map(translate_sentence, search.index_warnings(context_of(request)))]
-        return render(request, "search.html", {**context, "found": None})
+        values["notes"] = [*typed, *map(translate_sentence, search.index_warnings(context_of(request)))]
+        return render(request, "search.html", {**values, "found": None})
     try:
-        return render(request, "search.html", {**context, **_found(context_of(request), asked)})
+        return render(request, "search.html", {**values, **_search_results(context_of(request), query)})
     except TarantulaError as error:
         return render(
-            request, "search.html", {**context, "found": None, "complaint": translate_sentence(str(error))}, 503
+            request, "search.html", {**values, "found": None, "complaint": translate_sentence(str(error))}, 503
         )
 
 
 @router.get("/search/complete")
 def complete_search(request: Request, q: str = "") -> Response:
-    """Return how a query may go on; nothing where there is nothing to search."""
+    """Return completions of a query; empty if there is no index."""
     try:
         return JSONResponse(search.completions(context_of(request), q))
     except TarantulaError:
@@ -90,7 +92,7 @@ def complete_search(request: Request, q: str = "") -> Response:
 
 @router.get("/search/copy/{urn}/{number}")
 def show_copy(request: Request, urn: str, number: str) -> Response:
-    """Lead to the archived copy of a document, with a ticket that is good from now on."""
+    """Redirect to the archived copy of a document, with a new ticket."""
     try:
         document = parse_document_number(number)
         search.check_document(context_of(request), urn, document)
@@ -100,21 +102,21 @@ def show_copy(request: Request, urn: str, number: str) -> Response:
 
 
 def context_of(request: Request) -> ServiceContext:
-    """Return the desk of whoever asks; the door lets nobody else come here."""
-    desk: ServiceContext = request.state.gate.desk(request.state.person)
-    return desk
+    """Return the service context of the request; `AuthMiddleware` has checked the login."""
+    context: ServiceContext = request.state.authenticator.context(request.state.person)
+    return context
 
 
-def _found(desk: ServiceContext, asked: ResultsQuery) -> dict[str, Any]:
-    found = search.search_documents(desk, asked.wish)
-    captures = search.other_captures(desk, found.results)
+def _search_results(context: ServiceContext, query: ResultsQuery) -> dict[str, Any]:
+    found = search.search_documents(context, query.request)
+    captures = search.other_captures(context, found.results)
     return {
         "found": found,
-        "notes": [*asked.notes, *map(translate_sentence, [*found.notes, *search.index_warnings(desk)])],
-        "did_you_mean": found.did_you_mean and (found.did_you_mean, asked.asking(found.did_you_mean)),
-        "results": [result_view(asked, result, captures.get(result.document, [])) for result in found.results],
-        "facets": facet_views(asked, found.facets),
-        "pages": page_links(asked, found),
+        "notes": [*query.notes, *map(translate_sentence, [*found.notes, *search.index_warnings(context)])],
+        "did_you_mean": found.did_you_mean and (found.did_you_mean, query.with_query(found.did_you_mean)),
+        "results": [result_view(query, result, captures.get(result.document, [])) for result in found.results],
+        "facets": facet_views(query, found.facets),
+        "pages": page_links(query, found),
     }
 
 
@@ -123,13 +125,13 @@ suggest_router = APIRouter(include_in_schema=False)
 
 @suggest_router.get("/search/suggest")
 def suggest_form(request: Request, url: str = "") -> Response:
-    """Ask for a URL."""
+    """Show the "suggest a URL" form."""
     return render(request, "suggest.html", {"url": url[:10_000].replace("\0", ""), "complaint": ""})
 
 
 @suggest_router.post("/search/suggest")
 def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Response:
-    """Have a URL collected, or say why not."""
+    """Suggest a URL, or show the error."""
     try:
         taken = suggestions.suggest(context_of(request), url)
     except AlreadyCollected as error:
@@ -141,7 +143,7 @@ def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Res
 
 @suggest_router.get("/search/suggested/{urn}/{number}")
 def suggestion_status(request: Request, urn: str, number: str) -> Response:
-    """Show what became of it; the page asks again by itself until that is known."""
+    """Show the state of a suggestion; the page reloads itself until it is final."""
     try:
         found = suggestions.get_suggestion(context_of(request), urn, parse_document_number(number))
     except TarantulaError as error:

@@ -1,4 +1,4 @@
-"""Where archived pages are shown: another origin, on a port of its own, which knows whoever has a ticket."""
+"""Addresses of archived pages on the replay origin."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
 
 RequestOrClient = HTTPConnection | Client
-"""Who asks: a request, or a page that came of one."""
+"""A request, or the client of a page."""
 
 
 class ReplayOrigin(NamedTuple):
-    """The other origin, as the management pages know it."""
+    """The replay origin, as the management app sees it."""
 
     tickets: TicketSigner
     port: int
     address: str = ""
-    """Where browsers find it, if that is not the same host with another port: behind a proxy."""
-    picking: PickerService | None = None
-    """Pages that are open there to be pointed at."""
+    """Public address, if it differs from the same host with another port, as behind a proxy."""
+    picker: PickerService | None = None
+    """Picker service of the same origin."""
 
     def origin(self, connection: HTTPConnection) -> str:
-        """Return where whoever asks finds it."""
+        """Return the origin for a request."""
         if self.address:
             return self.address
         host = connection.url.hostname or ""
@@ -43,43 +43,43 @@ class ReplayOrigin(NamedTuple):
 
 
 def checked_address(address: str) -> str:
-    """Return the origin that an address names, or say how to write one."""
+    """Return a valid origin without trailing slash; raise `TarantulaError` otherwise."""
     origin = address.rstrip("/")
     if address and not _ADDRESS.fullmatch(origin):
         raise TarantulaError(f"{address[:100]!r} is no origin. Write it as https://replay.example.org, without a path.")
     return origin
 
 
-def mirror_address(where: RequestOrClient, urn: str) -> str:
-    """Return where an item's mirror begins."""
-    return f"{_begin(where, urn)}/copy/index.html"
+def mirror_address(target: RequestOrClient, urn: str) -> str:
+    """Return the address of an item's mirror."""
+    return f"{_prefix(target, urn)}/copy/index.html"
 
 
-def copy_address(where: RequestOrClient, urn: str, document_id: int) -> str:
-    """Return where the copy of a document is shown; if it has none, the document, whose links lead nowhere."""
-    return f"{_begin(where, urn)}/document/{document_id}"
+def copy_address(target: RequestOrClient, urn: str, document_id: int) -> str:
+    """Return the address of a document in the mirror; without a copy there, of the stored document."""
+    return f"{_prefix(target, urn)}/document/{document_id}"
 
 
-def original_address(where: RequestOrClient, urn: str, document_id: int) -> str:
-    """Return where the bytes of a document are, as its server sent them."""
-    return f"{_begin(where, urn)}/original/{document_id}"
+def original_address(target: RequestOrClient, urn: str, document_id: int) -> str:
+    """Return the address of the original response body."""
+    return f"{_prefix(target, urn)}/original/{document_id}"
 
 
-def _begin(where: RequestOrClient, urn: str) -> str:
-    connection = where.request if isinstance(where, Client) else where
+def _prefix(target: RequestOrClient, urn: str) -> str:
+    connection = target.request if isinstance(target, Client) else target
     replay: ReplayOrigin = connection.state.replay
-    return f"{replay.origin(connection)}/{replay.tickets.write(urn)}/{urn}"
+    return f"{replay.origin(connection)}/{replay.tickets.sign(urn)}/{urn}"
 
 
 class ReplayMiddleware:
-    """Tells every request where archived pages are."""
+    """Sets ``state.replay`` of each request."""
 
     def __init__(self, app: ASGIApp, replay: ReplayOrigin) -> None:
         self._app = app
         self._replay = replay
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass."""
+        """Pass a request on."""
         if scope["type"] in ("http", "websocket"):
             scope.setdefault("state", {})["replay"] = self._replay
         await self._app(scope, receive, send)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from secrets import token_urlsafe
 
-from sqlalchemy.orm import Session
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,30 +15,28 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tarantula.archive.replay import content
-from tarantula.archive.replay.content import ReplayContent
+from tarantula.archive.replay.content import ReplayContent, as_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import media_type
 from tarantula.links.charset import BYTE_ORDER_MARKS
-from tarantula.models import Document, Item
-from tarantula.store.listings import find_item
+from tarantula.services.replay import ReplayService
 from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, TicketSigner, copy_policy
 
 TELL_SCRIPT = "/tell.js"
-"""Where it is."""
+"""Path of our script."""
 HTML_SCRIPT_TAG = '<script nonce="{nonce}" src="/tell.js"></script>'
 XHTML_SCRIPT_TAG = '<script xmlns="http://www.w3.org/1999/xhtml" nonce="{nonce}" src="/tell.js"/>'
 
-# Before the doctype it would change how a browser lays the page out.
+# Before the doctype it would switch the browser to quirks mode.
 _BEFORE = re.compile(
     rb"(?:\s|<!--(?!-?>).*?--!?>|<!--->|<!-->|<\?[^>]*>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL
 )
 
 
 def insert_script(body: bytes, content_type: str, nonce: str) -> bytes:
-    """Return a page that runs our script; what is no page comes back as it was."""
+    """Insert our script into an HTML or XHTML page; other content is returned unchanged."""
     kind = media_type(content_type)
     if kind == "text/html":
         return _in_html(body, content_type, HTML_SCRIPT_TAG.format(nonce=nonce))
@@ -66,17 +62,14 @@ def _in_html(body: bytes, content_type: str, script: str) -> bytes:
 
 
 RENDERED_TYPES = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
-"""Types of documents that a browser lays out by themselves, with all that they hold."""
+"""Types that a browser renders as documents."""
 TEXT_TYPES = (*RENDERED_TYPES, "application/javascript", "application/json", "application/ecmascript")
 DISPLAYED_TYPES = ("text/", "image/", "audio/", "video/")
-"""What browsers show; all else is handed over as a file."""
+"""Prefixes of types that browsers display; others are downloaded."""
 
-MAX_DOCUMENT_NUMBER = 2**63
-EXPIRED_MESSAGE = "This address is not good any more. Reload the page that led here."
-NOT_FOUND_MESSAGE = "There is nothing at this address."
+EXPIRED_MESSAGE = "This address has expired. Reload the page that contains the link."
 
-_FILES = Path(__file__).parent
-_AROUND = """<!doctype html>
+_WRAPPER = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Tarântula</title>
 <style>html, body, iframe { border: 0; display: block; height: 100%; margin: 0; width: 100% }</style>
 <iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="An archived page" src="ADDRESS"></iframe>
@@ -86,113 +79,88 @@ _AROUND = """<!doctype html>
 def create_replay_app(
     installation: Config, database: Database, tickets: TicketSigner, more: Sequence[Route] = ()
 ) -> ASGIApp:
-    """Return the application that shows the archived pages of an installation, and what *more* is kept apart."""
-    show = _Show(installation, database, tickets)
-    begin = "/{ticket}/{urn}"
+    """Create the app that serves the archived pages of an installation; *more* are routes of the picker."""
+    endpoints = _Endpoints(ReplayService(installation, database), tickets)
+    prefix = "/{ticket}/{urn}"
     app = Starlette(
         routes=[
-            Route(TELL_SCRIPT, show.script),
-            Route(f"{begin}/copy/{{path:path}}", show.copy),
-            Route(f"{begin}/document/{{number:int}}", show.document),
-            Route(f"{begin}/page/{{number:int}}", show.page),
-            Route(f"{begin}/original/{{number:int}}", show.original),
+            Route(TELL_SCRIPT, endpoints.script),
+            Route(f"{prefix}/copy/{{path:path}}", endpoints.copy),
+            Route(f"{prefix}/document/{{number:int}}", endpoints.document),
+            Route(f"{prefix}/page/{{number:int}}", endpoints.page),
+            Route(f"{prefix}/original/{{number:int}}", endpoints.original),
             *more,
         ],
-        exception_handlers={TarantulaError: _complain},
+        exception_handlers={TarantulaError: _not_found},
     )
     app.router.redirect_slashes = False
     return SandboxMiddleware(app)
 
 
-class _Show:
-    """One answer for each kind of address."""
+class _Endpoints:
+    """Endpoints of the replay origin."""
 
-    def __init__(self, installation: Config, database: Database, tickets: TicketSigner) -> None:
-        self._installation = installation
-        self._database = database
+    def __init__(self, archive: ReplayService, tickets: TicketSigner) -> None:
+        self._archive = archive
         self._tickets = tickets
 
     def script(self, request: Request) -> Response:
-        """Give our script."""
-        return FileResponse(_FILES / "tell.js", media_type="text/javascript")
+        """Return our script."""
+        return FileResponse(Path(__file__).parent / "tell.js", media_type="text/javascript")
 
     def copy(self, request: Request) -> Response:
-        """Show a copy of the mirror."""
-        path = request.path_params["path"]
-        with self._admitted(request) as (session, item):
-            found = content.mirror_file(session, self._mirror(item), item, path)
-        if found is None:
-            raise HTTPException(404, NOT_FOUND_MESSAGE)
-        if media_type(found.content_type) not in RENDERED_TYPES:
-            return FileResponse(found.path, headers={"content-type": found.content_type})
-        return _page(request, ReplayContent(found.path.read_bytes(), found.content_type))
+        """Return a file of the mirror."""
+        file = self._archive.mirror_file(self._authorized_urn(request), request.path_params["path"])
+        if media_type(file.content_type) not in RENDERED_TYPES:
+            return FileResponse(file.path, headers={"content-type": file.content_type})
+        return _page(request, ReplayContent(file.path.read_bytes(), file.content_type))
 
     def document(self, request: Request) -> Response:
-        """Lead to the copy of a document, or else to the document."""
-        with self._document(request) as (session, item, document):
-            path = content.path_of_document(session, self._mirror(item), document)
-        begin = f"/{request.path_params['ticket']}/{item.urn}"
-        return RedirectResponse(f"{begin}/copy/{path}" if path else f"{begin}/page/{document.id}", 303)
+        """Redirect to the copy of a document, or to the stored document."""
+        urn, number = self._authorized_urn(request), request.path_params["number"]
+        path = self._archive.mirror_path(urn, number)
+        prefix = f"/{request.path_params['ticket']}/{urn}"
+        return RedirectResponse(f"{prefix}/copy/{path}" if path else f"{prefix}/page/{number}", 303)
 
     def page(self, request: Request) -> Response:
-        """Show a document that has no copy."""
-        with self._document(request) as (session, _, document):
-            found = content.displayed_content(session, self._installation.items, document)
-        if found is None:
-            raise HTTPException(404, NOT_FOUND_MESSAGE)
-        if media_type(found.content_type) not in RENDERED_TYPES:
-            return _bytes(found, document)
-        return _page(request, found)
+        """Return a stored document that has no copy."""
+        content = self._archive.displayed(self._authorized_urn(request), request.path_params["number"])
+        if media_type(content.content_type) not in RENDERED_TYPES:
+            return _raw(request, content)
+        return _page(request, content)
 
     def original(self, request: Request) -> Response:
-        """Give the bytes that a server sent; what is text is shown as text."""
-        with self._document(request) as (session, _, document):
-            found = content.original_content(session, self._installation.items, document)
-        if found is None:
-            raise HTTPException(404, NOT_FOUND_MESSAGE)
-        return _bytes(found, document)
+        """Return the original response body; text types are shown as plain text."""
+        return _raw(request, self._archive.original(self._authorized_urn(request), request.path_params["number"]))
 
-    def _mirror(self, item: Item) -> Path:
-        return self._installation.archived / item.urn
-
-    @contextmanager
-    def _admitted(self, request: Request) -> Iterator[tuple[Session, Item]]:
-        urn = request.path_params["urn"]
-        if not self._tickets.admit(request.path_params["ticket"], urn):
+    def _authorized_urn(self, request: Request) -> str:
+        urn = str(request.path_params["urn"])
+        if not self._tickets.verify(request.path_params["ticket"], urn):
             raise HTTPException(403, EXPIRED_MESSAGE)
-        with self._database.reading() as session:
-            yield session, find_item(session, urn)
-
-    @contextmanager
-    def _document(self, request: Request) -> Iterator[tuple[Session, Item, Document]]:
-        number = request.path_params["number"]
-        with self._admitted(request) as (session, item):
-            document = session.get(Document, number) if number < MAX_DOCUMENT_NUMBER else None
-            if document is None or document.item_id != item.id:
-                raise HTTPException(404, NOT_FOUND_MESSAGE)
-            yield session, item, document
+        return urn
 
 
-def _page(request: Request, found: ReplayContent) -> Response:
-    """Return a page for a frame; for a window, a page of ours around it, which says where it may not lead."""
+def _page(request: Request, content: ReplayContent) -> Response:
+    """Return a page for a frame. A window gets a wrapper page instead, whose policy restricts navigation."""
     if request.headers.get("sec-fetch-dest") == "document":
         address = escape(request.url.path)
-        return HTMLResponse(_AROUND.replace("ADDRESS", address), headers={"content-security-policy": WRAPPER_POLICY})
+        return HTMLResponse(_WRAPPER.replace("ADDRESS", address), headers={"content-security-policy": WRAPPER_POLICY})
     nonce = token_urlsafe(16)
-    body = insert_script(found.body, found.content_type, nonce)
-    headers = {"content-type": found.content_type, "content-security-policy": copy_policy(nonce)}
+    body = insert_script(content.body, content.content_type, nonce)
+    headers = {"content-type": content.content_type, "content-security-policy": copy_policy(nonce)}
     return Response(body, headers=headers)
 
 
-def _bytes(found: ReplayContent, document: Document) -> Response:
-    kind = media_type(found.content_type) or ""
+def _raw(request: Request, content: ReplayContent) -> Response:
+    kind = media_type(content.content_type) or ""
     if kind.startswith("text/") or kind in TEXT_TYPES or kind.endswith(("+xml", "+json")):
-        found = content.as_text(found)
-    headers = {"content-type": found.content_type, "content-security-policy": STATIC_POLICY}
-    if not found.content_type.startswith(DISPLAYED_TYPES):
-        headers["content-disposition"] = f'attachment; filename="document-{document.id}"'
-    return Response(found.body, headers=headers)
+        content = as_text(content)
+    headers = {"content-type": content.content_type, "content-security-policy": STATIC_POLICY}
+    if not content.content_type.startswith(DISPLAYED_TYPES):
+        number = request.path_params["number"]
+        headers["content-disposition"] = f'attachment; filename="document-{number}"'
+    return Response(content.body, headers=headers)
 
 
-async def _complain(request: Request, error: Exception) -> Response:
+async def _not_found(request: Request, error: Exception) -> Response:
     return PlainTextResponse(str(error), 404)

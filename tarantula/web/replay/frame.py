@@ -1,4 +1,4 @@
-"""A frame with an archived page in a page of ours."""
+"""The frame that shows an archived page in a management page."""
 
 from __future__ import annotations
 
@@ -9,51 +9,51 @@ from nicegui.element import Element
 from nicegui.events import GenericEventArguments
 
 MAX_MESSAGE_LENGTH = 2000
-"""Letters of what a frame says."""
+"""Maximum length of a message."""
 
 
 class FrameMessage(NamedTuple):
-    """What an archived page said; it may have been told to say so."""
+    """A message of an archived page. A hostile page may have sent it."""
 
     kind: str
-    """The place that is shown, where a link leads that is not of the item, or a key that was pressed."""
+    """One of: place (path of the page shown), leads (target of an external link), key (pressed key)."""
     text: str
 
 
 class ReplayFrame(Element, component="sealed_frame.js"):
-    """Shows an archived page, and hears what it says."""
+    """Shows an archived page and receives its messages."""
 
-    def __init__(self, label: str, on_said: Callable[[FrameMessage], Awaitable[None]] | None = None) -> None:
+    def __init__(self, label: str, on_message: Callable[[FrameMessage], Awaitable[None]] | None = None) -> None:
         super().__init__()
         self._props["address"] = ""
         self._props["label"] = label
         self._props["turn"] = 0
         self._props["marks"] = []
 
-        async def hear(event: GenericEventArguments) -> None:
-            if on_said is not None and (said := read_frame_message(event.args)) is not None:
-                await on_said(said)
+        async def receive(event: GenericEventArguments) -> None:
+            if on_message is not None and (message := read_frame_message(event.args)) is not None:
+                await on_message(message)
 
-        self.on("said", hear)
+        self.on("said", receive)
 
     def show(self, address: str, marks: list[str] | None = None) -> None:
-        """Show what is at an address, or nothing, in a new frame that knows nothing of the one before."""
+        """Show an address, or nothing, in a new frame without the state of the previous one."""
         self._props["address"] = address
         self._props["turn"] += 1
         self._props["marks"] = marks or []
         self.update()
 
     def mark_lines(self, texts: list[str]) -> None:
-        """Mark these lines of what is shown."""
+        """Highlight lines of the page."""
         self._props["marks"] = texts
         self.update()
 
 
-def read_frame_message(said: Any) -> FrameMessage | None:
-    """Return what a frame said, if it has the form of something that can be said."""
-    if not isinstance(said, dict):
+def read_frame_message(message: Any) -> FrameMessage | None:
+    """Return a valid message of the frame, or None."""
+    if not isinstance(message, dict):
         return None
-    kind, text = said.get("kind"), said.get("text")
+    kind, text = message.get("kind"), message.get("text")
     if kind not in ("place", "leads", "key") or not isinstance(text, str) or len(text) > MAX_MESSAGE_LENGTH:
         return None
     return FrameMessage(kind, text)

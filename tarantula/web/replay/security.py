@@ -13,42 +13,42 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 TICKET_SECONDS = 3600
-"""Seconds."""
+"""Validity of a ticket."""
 
 
 class TicketSigner:
-    """Writes tickets, and knows its own; those of another process are nothing to it."""
+    """Signs tickets with a key of this process, and verifies them."""
 
     def __init__(self, clock: Callable[[], float] = time) -> None:
         self._key = secrets.token_bytes(32)
         self._clock = clock
 
-    def write(self, urn: str) -> str:
+    def sign(self, urn: str) -> str:
         """Return a ticket for an item."""
         return self._signed(urn, f"{int(self._clock()) + TICKET_SECONDS:x}")
 
-    def admit(self, ticket: str, urn: str) -> bool:
-        """Whether a ticket is ours, for that item, and still good."""
-        until = ticket.partition("-")[0]
-        # Signed first: what somebody else wrote is not read.
-        if not hmac.compare_digest(self._signed(urn, until).encode(), ticket.encode()):
+    def verify(self, ticket: str, urn: str) -> bool:
+        """Whether a ticket is valid for an item and has not expired."""
+        expires = ticket.partition("-")[0]
+        # Verify the signature before parsing the ticket.
+        if not hmac.compare_digest(self._signed(urn, expires).encode(), ticket.encode()):
             return False
-        return self._clock() < int(until, 16)
+        return self._clock() < int(expires, 16)
 
-    def _signed(self, urn: str, until: str) -> str:
-        digest = hmac.digest(self._key, f"{until} {urn}".encode(), sha256)
-        return f"{until}-{urlsafe_b64encode(digest).decode().rstrip('=')}"
+    def _signed(self, urn: str, expires: str) -> str:
+        digest = hmac.digest(self._key, f"{expires} {urn}".encode(), sha256)
+        return f"{expires}-{urlsafe_b64encode(digest).decode().rstrip('=')}"
 
 
 _OWN = "'self' data: blob:"
-# Chromium does not obey the last one yet: a script that calls a peer gets around all the others. So none runs.
+# Chromium does not enforce webrtc yet: a script could connect to a peer. Therefore no foreign script runs.
 _NOTHING_ELSE = "connect-src 'none'; form-action 'none'; worker-src 'none'; manifest-src 'none'; webrtc 'block'"
 
 
 def copy_policy(nonce: str) -> str:
-    """Return the policy for copies: they load one another, and run nothing but our script, which has the *nonce*."""
+    """Return the policy of archived pages: resources of the same origin, no script but ours with the *nonce*."""
     return (
-        # Without allow-same-origin its origin is nobody's: no cookies, no storage, no way to the page around it.
+        # Without allow-same-origin the page has an opaque origin: no cookies, no storage, no access to the parent page.
         f"sandbox allow-scripts; default-src 'none'; script-src 'nonce-{nonce}'; "
         f"style-src 'self' 'unsafe-inline' data:; img-src {_OWN}; media-src {_OWN}; font-src {_OWN}; "
         f"frame-src 'self'; object-src 'self'; base-uri 'self'; {_NOTHING_ELSE}"
@@ -58,10 +58,10 @@ def copy_policy(nonce: str) -> str:
 STATIC_POLICY = (
     f"sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; {_NOTHING_ELSE}"
 )
-"""For what is shown by itself: it loads nothing, and runs nothing."""
+"""Policy of single resources: no scripts, no further loads."""
 
 WRAPPER_POLICY = "default-src 'none'; frame-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
-"""For our page around a copy that is opened in a window of its own."""
+"""Policy of our wrapper page around a copy in a window of its own."""
 
 REPLAY_HEADERS = {
     "x-content-type-options": "nosniff",
@@ -70,21 +70,21 @@ REPLAY_HEADERS = {
     "x-dns-prefetch-control": "off",
     "x-robots-tag": "noindex",
     "permissions-policy": "camera=(), microphone=(), geolocation=(), payment=(), usb=(), display-capture=()",
-    # Fonts and modules are asked for across origins, and a sealed page has the origin "null".
+    # Fonts and modules are fetched with CORS, and a sandboxed page has the origin "null".
     "access-control-allow-origin": "null",
 }
 
 
 class SandboxMiddleware:
-    """Puts these headers on every answer, also on those that went wrong; nothing sets a cookie."""
+    """Adds the isolation headers to every response, also to errors, and removes cookies."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request pass; websockets do not."""
+        """Pass HTTP requests on; close WebSocket connections."""
 
-        async def answer(message: Message) -> None:
+        async def sending(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 del headers["set-cookie"]
@@ -95,4 +95,4 @@ class SandboxMiddleware:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
             return
-        await self._app(scope, receive, answer)
+        await self._app(scope, receive, sending)

@@ -24,66 +24,66 @@ pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 
 @pytest.fixture
-def gate(database: Database, database_config: Config) -> Authenticator:
+def authenticator(database: Database, database_config: Config) -> Authenticator:
     return Authenticator(database_config, database)
 
 
-def seen(gate: Authenticator) -> datetime:
-    with gate.database.reading() as session:
+def seen(authenticator: Authenticator) -> datetime:
+    with authenticator.database.reading() as session:
         return session.scalars(select(LoginSession.seen_at)).one()
 
 
-def test_of_many_who_have_the_printed_code_one_comes_in(gate: Authenticator) -> None:
-    code = gate.open_once()
-    assert gate.take_code("wrong") is None
+def test_of_many_who_have_the_printed_code_one_comes_in(authenticator: Authenticator) -> None:
+    code = authenticator.create_code()
+    assert authenticator.redeem_code("wrong") is None
     with ThreadPoolExecutor(8) as pool:
-        secrets = [secret for secret in pool.map(gate.take_code, [code] * 8) if secret is not None]
+        secrets = [secret for secret in pool.map(authenticator.redeem_code, [code] * 8) if secret is not None]
     (secret,) = secrets
-    person = gate.person(secret)
+    person = authenticator.person_of_session(secret)
     assert person is not None
     assert (person.role, person.account_id) == (Role.ADMINISTRATOR, None)
 
 
-def test_the_printed_code_ends_with_the_first_account(gate: Authenticator) -> None:
-    inside, code = gate.take_code(gate.open_once()), gate.open_once()
-    with gate.database.session() as session:
+def test_the_printed_code_ends_with_the_first_account(authenticator: Authenticator) -> None:
+    inside, code = authenticator.redeem_code(authenticator.create_code()), authenticator.create_code()
+    with authenticator.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
-    assert gate.take_code(code) is None
-    assert gate.person(inside) is None
+    assert authenticator.redeem_code(code) is None
+    assert authenticator.person_of_session(inside) is None
 
 
-def test_only_what_somebody_does_keeps_a_session_going(gate: Authenticator) -> None:
-    with gate.database.session() as session:
+def test_only_what_somebody_does_keeps_a_session_going(authenticator: Authenticator) -> None:
+    with authenticator.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
-    secret = gate.log_in("ana", PASSWORD, "192.0.2.7")
+    secret = authenticator.log_in("ana", PASSWORD, "192.0.2.7")
     before = datetime.now(UTC) - sessions.IDLE_TIMEOUT + timedelta(minutes=5)
-    with gate.database.session() as session:
+    with authenticator.database.session() as session:
         session.execute(update(LoginSession).values(seen_at=before))
-    assert gate.person(secret, present=False) is not None
-    assert seen(gate) == before
-    assert gate.person(secret) is not None
-    assert seen(gate) > before
+    assert authenticator.person_of_session(secret, present=False) is not None
+    assert seen(authenticator) == before
+    assert authenticator.person_of_session(secret) is not None
+    assert seen(authenticator) > before
     assert secret is not None
-    gate.log_out(secret)
-    assert gate.person(secret) is None
+    authenticator.log_out(secret)
+    assert authenticator.person_of_session(secret) is None
 
 
-def test_it_is_known_when_a_token_was_last_used(gate: Authenticator) -> None:
-    with gate.database.session() as session:
+def test_it_is_known_when_a_token_was_last_used(authenticator: Authenticator) -> None:
+    with authenticator.database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
         _, secret = tokens.create_token(session, account, "harvest", Role.READER, None)
-    assert gate.program(secret) is not None
-    with gate.database.reading() as session:
+    assert authenticator.person_of_token(secret) is not None
+    with authenticator.database.reading() as session:
         assert session.scalars(select(Token.used_at)).one() is not None
     for wrong in ("", "\udc80", "x" * 10_000, f"{secret} "):
-        assert gate.program(wrong) is None
+        assert authenticator.person_of_token(wrong) is None
 
 
 def test_an_answer_that_goes_on_and_on_ends_with_its_session(
-    gate: Authenticator, monkeypatch: pytest.MonkeyPatch
+    authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auth, "SESSION_CHECK_SECONDS", 0.0)
-    secret = gate.take_code(gate.open_once())
+    secret = authenticator.redeem_code(authenticator.create_code())
     assert secret is not None
     sent: list[bytes] = []
 
@@ -91,7 +91,7 @@ def test_an_answer_that_goes_on_and_on_ends_with_its_session(
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for number in range(4):
             if number == 2:
-                gate.log_out(secret)
+                authenticator.log_out(secret)
             await send({"type": "http.response.body", "body": b"%d" % number, "more_body": True})
 
     async def receive() -> Message:
@@ -103,5 +103,5 @@ def test_an_answer_that_goes_on_and_on_ends_with_its_session(
 
     headers = [(b"host", b"127.0.0.1"), (b"cookie", f"{SESSION_COOKIE}={secret}".encode())]
     request = {"type": "http", "method": "GET", "path": "/api/items/x/live", "query_string": b"", "scheme": "http"}
-    asyncio.run(AuthMiddleware(news, gate)({**request, "headers": headers}, receive, send))
+    asyncio.run(AuthMiddleware(news, authenticator)({**request, "headers": headers}, receive, send))
     assert sent == [b"0", b"1", b"end"]
