@@ -57,6 +57,8 @@ class Config(BaseSettings):
     """Import paths of additional checks of response headers for all publications, separated by semicolons."""
     exporters: str = ""
     """Additional export formats, as ``name=package.module.Class``, separated by semicolons."""
+    stream_adapters: str = ""
+    """Additional stream adapters, as ``name=package.module.Class``, separated by semicolons."""
 
     def __init__(self, **values: Any) -> None:
         try:

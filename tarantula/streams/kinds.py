@@ -1,4 +1,4 @@
-"""What a value can be, and how many of them are summed up as one."""
+"""Kinds of values, and the aggregations that summarise many values as one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Text helpers: collapse whitespace, fold case and accents, and run user-supplied regular expressions with a time
-limit.
-"""
+limit."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, m
         (("--css", "value"), "KEY=VALUE"),
         (("--css", "Value Of=#now"), "not a valid field key"),
         (("--place", "value=#now"), "FIELD.PART=VALUE"),
-        (("--adapter", "pages"), "no adapter 'pages'"),
+        (("--adapter", "pages"), "no adapter pages"),
         (("--kind", "value=number"), "cannot be 'number'"),
         (("--step", "jump #here", "--css", "value=#now"), "go"),
         (("--misses", "0"), "misses"),

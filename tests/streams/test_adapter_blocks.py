@@ -1,4 +1,4 @@
-"""Repeating blocks: one is picked, the others are found."""
+"""The blocks adapter."""
 
 from __future__ import annotations
 

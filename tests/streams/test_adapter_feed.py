@@ -1,4 +1,4 @@
-"""RSS and Atom: each new entry is an event with its own time."""
+"""The feed adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calendars: what comes next, repeating events among it."""
+"""The iCalendar adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements of a page, by CSS or XPath."""
+"""The page adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON, XML and CSV services."""
+"""The JSON, XML and CSV adapters."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def test_what_is_no_csv_is_said_not_to_be_it(body: bytes) -> None:
         ("csv", {"column": "a"}, {"rows": "key"}, "follow rows by key"),
         ("feed", {"part": "titel"}, {}, "titel"),
         ("ical", {"part": "summary"}, {"days": 0}, "days"),
-        ("nosuch", {}, {}, "There is no adapter 'nosuch'"),
+        ("nosuch", {}, {}, "There is no adapter nosuch"),
     ],
 )
 def test_what_cannot_be_understood_is_refused_at_once(

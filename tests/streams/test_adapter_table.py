@@ -1,4 +1,4 @@
-"""Tables: rows and columns by their titles."""
+"""The table adapter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ready-made categories: a form, and a source that is made of its answers."""
+"""Ready-made categories: every one builds a source that can be read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is looked at is asked for by the collector's rules, also in a browser that takes steps."""
+"""The picker's HTTP client and browser."""
 
 from __future__ import annotations
 

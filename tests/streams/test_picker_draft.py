@@ -1,4 +1,4 @@
-"""What was pointed at, and the source that it becomes."""
+"""Drafts of sources in the picker."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.picker.draft import SourceDraft, source_name_for
 from tarantula.streams.picker.follow_modes import FollowMode
-from tarantula.streams.picker.offers import RowChoice, is_page, offers_of
+from tarantula.streams.picker.offers import is_page, offers_of
 from tarantula.streams.picker.pick import parts_in, pattern_for
 from tarantula.streams.sources.config import check_source_name, parse_source
+from tarantula.streams.suggestions import RowChoice
 from tarantula.streams.texts import search_pattern
 from tests.support.picker_pages import LEAGUE, NEWS, SHOP, answer_of, draft_of
 

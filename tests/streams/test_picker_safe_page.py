@@ -1,4 +1,4 @@
-"""What is shown of a stranger's page: nothing that acts, and nothing that asks."""
+"""Pages are sanitised before the picker shows them."""
 
 from __future__ import annotations
 

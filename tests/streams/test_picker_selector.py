@@ -1,4 +1,4 @@
-"""Selectors for elements that somebody points at."""
+"""Selectors that the picker builds."""
 
 from __future__ import annotations
 

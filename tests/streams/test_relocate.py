@@ -1,4 +1,4 @@
-"""A page that changed: its value is found again or put aside, and no other is ever taken for it."""
+"""A value is found again on a changed page, or reported as doubtful; never replaced by another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a source sends to its server: written as it is meant, refused where it makes no sense, and nobody else's."""
+"""The HTTP request of a source: encoding, validation, secrets and redirects."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""What there is in an answer that could be followed."""
+"""Suggested fields of a response."""
 
 from __future__ import annotations
 
 import pytest
 
+from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
-from tarantula.streams.suggest import SuggestionGroup, suggest
+from tarantula.streams.suggestions import SuggestionGroup
 from tests.streams.test_adapter_feed import item, rss
 from tests.streams.test_adapter_ical import CALENDAR
 from tests.streams.test_adapter_services import LINES, RATES, WEATHER
@@ -23,7 +24,7 @@ BODIES = {
 
 
 def suggested(adapter: str) -> list[SuggestionGroup]:
-    return suggest(SourceResponse(URL, BODIES[adapter].encode()), adapter)
+    return adapter_named(adapter).suggest(SourceResponse(URL, BODIES[adapter].encode()))
 
 
 @pytest.mark.parametrize("adapter", BODIES)
@@ -57,10 +58,10 @@ def test_single_values_and_lists_of_json_are_both_offered() -> None:
 
 def test_keys_of_json_that_are_no_words_are_quoted() -> None:
     answer = SourceResponse(URL, b'{"a b": {"c-d": 1}}')
-    assert suggest(answer, "json")[0].fields[0].place == {"path": '"a b"."c-d"'}
+    assert adapter_named("json").suggest(answer)[0].fields[0].place == {"path": '"a b"."c-d"'}
 
 
 def test_a_page_of_something_else_is_said_to_be_it() -> None:
     with pytest.raises(UnreadableResponse, match="not JSON"):
-        suggest(SourceResponse(URL, b"<p>"), "json")
-    assert suggest(SourceResponse(URL, b"<p>no table</p>"), "table") == []
+        adapter_named("json").suggest(SourceResponse(URL, b"<p>"))
+    assert adapter_named("table").suggest(SourceResponse(URL, b"<p>no table</p>")) == []

@@ -1,4 +1,4 @@
-"""What a field seems to be, and how its values are shown."""
+"""The kind of a field is guessed from its texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments and durations: what is told from now, from the history, and what is nonsense."""
+"""Moments and durations."""
 
 from __future__ import annotations
 

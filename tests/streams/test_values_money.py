@@ -1,4 +1,4 @@
-"""Money: in the currency of the field, or not at all."""
+"""Amounts of money."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers: what their history tells, what they keep, and what is not one."""
+"""Numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What babel writes in the ways of many countries is read back exactly, with a history of five."""
+"""Numbers and dates formatted by babel for many countries are parsed back exactly, with five earlier texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of texts: each is read right, with a history of five of its kind."""
+"""The table of sample texts: each is parsed correctly, with five earlier texts of its kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units of measure: how they are written, and what they are in others."""
+"""Units of measure and conversion."""
 
 from __future__ import annotations
 

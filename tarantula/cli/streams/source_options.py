@@ -15,9 +15,10 @@ from tarantula.cli.options import typed_fields, with_fields
 from tarantula.cli.terminal import read_text
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
+from tarantula.core.registry import ComponentError
 from tarantula.models import Source, SourceState
 from tarantula.publications.toml import setting_value
-from tarantula.streams.adapters import ADAPTERS, adapter_named
+from tarantula.streams.adapters import adapter_named
 from tarantula.streams.kinds import ValueKind, default_aggregation
 from tarantula.streams.sources.config import BrowserAction, SourceConfig
 from tarantula.streams.sources.registry import config_of
@@ -88,7 +89,10 @@ def options_of(adapter: str, texts: Iterable[str]) -> dict[str, Any]:
 
 def _meant(adapter: str, model: str, name: str, text: str) -> Any:
     """Return a text as it is where one is wanted, though it may look like a number; otherwise what JSON makes of it."""
-    wanted = getattr(adapter_named(adapter), model).model_fields.get(name) if adapter in ADAPTERS else None
+    try:
+        wanted = getattr(adapter_named(adapter), model).model_fields.get(name)
+    except ComponentError:  # Reported when the source is validated.
+        wanted = None
     return text if wanted is not None and str in _types(wanted.annotation) else setting_value(text)
 
 

@@ -1,19 +1,23 @@
-"""The ways of reading, one file each."""
+"""Adapters by name or import path: each turns a response into rows of texts. One module each."""
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from typing import TYPE_CHECKING
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from tarantula.core import messages
+from tarantula.core.registry import ComponentError, Registry, component_paths
 from tarantula.streams.adapters.base import Adapter
 
 if TYPE_CHECKING:
     from tarantula.streams.sources.config import SourceConfig
 
+SETTING = "TARANTULA_STREAM_ADAPTERS"
+"""Environment variable with additional adapters: ``name=package.module.Class``, separated by semicolons."""
 ADAPTERS = {
     "page": "tarantula.streams.adapters.page.PageAdapter",
     "table": "tarantula.streams.adapters.table.TableAdapter",
@@ -27,20 +31,47 @@ ADAPTERS = {
 """Import paths of the built-in adapter classes by name. Importing one imports only the packages that it needs."""
 
 
-@cache
+def adapter_names() -> list[str]:
+    """Return the names of the built-in adapters and of those in `SETTING`."""
+    return list(_registry(os.environ.get(SETTING, "")))
+
+
 def adapter_named(name: str) -> Adapter:
-    """Return the adapter of that name; raise `ValueError` listing the known names if there is none."""
-    if name not in ADAPTERS:
-        near = messages.did_you_mean(name, ADAPTERS)
-        raise ValueError(f"There is no adapter {name[:40]!r}.{near} There are: {', '.join(ADAPTERS)}.")
-    module, _, called = ADAPTERS[name].rpartition(".")
-    adapter: Adapter = getattr(import_module(module), called)()
+    """Return the adapter with that name or import path; raise `ComponentError` if there is none."""
+    return _adapter(name, os.environ.get(SETTING, ""))
+
+
+def has_news(name: str, options: Mapping[str, Any]) -> bool:
+    """Whether an adapter with these options returns news; not if it is no longer installed."""
+    try:
+        return adapter_named(name).has_news(options)
+    except ComponentError:
+        return False
+
+
+@lru_cache(maxsize=1024)
+def _adapter(name: str, setting: str) -> Adapter:
+    adapter: Adapter = _registry(setting).create(name)
     return adapter
 
 
+@lru_cache(maxsize=16)
+def _registry(setting: str) -> Registry[type[Adapter]]:
+    paths = {}
+    for part in component_paths(setting):
+        name, is_named, path = part.partition("=")
+        if not is_named:
+            raise ComponentError(f"{part[:80]!r} in {SETTING} has no name. Write it as name=package.module.Class.")
+        paths[name.strip()] = path.strip()
+    return Registry[type[Adapter]]("adapter", ADAPTERS, base=Adapter).extended(paths)
+
+
 def check_adapter(source: SourceConfig) -> None:
-    """Raise `ValueError` if the options or places of a source are invalid for its adapter."""
-    adapter = adapter_named(source.adapter)
+    """Raise `ValueError` if the adapter of a source does not exist, or if its options or places are invalid."""
+    try:
+        adapter = adapter_named(source.adapter)
+    except ComponentError as error:
+        raise ValueError(str(error)) from error
     try:
         adapter.Options.model_validate(source.options)
     except ValidationError as error:

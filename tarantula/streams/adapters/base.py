@@ -1,13 +1,16 @@
-"""What every adapter is: it makes rows of texts of what a server sent."""
+"""Adapter interface: the response it reads, and the rows, doubts and missing fields it returns."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
+
+from tarantula.streams.suggestions import DocumentOffer, RowChoice, SuggestionGroup
 
 if TYPE_CHECKING:
     from tarantula.streams.sources.config import SourceConfig
@@ -65,20 +68,48 @@ class SourceReading:
 
 
 class Adapter(ABC):
-    """Base class of adapters. The picker and alerts use only what an adapter declares here."""
+    """Base class of adapters.
 
-    name: ClassVar[str]
+    Register a subclass under a name in ``TARANTULA_STREAM_ADAPTERS``, or give its import path as the ``adapter`` of a
+    source. Only `Options`, `Place` and `read` are required; the picker and alerts use what the other members declare.
+    """
+
     Options: ClassVar[type[BaseModel]]
     """Model of ``SourceConfig.options``."""
     Place: ClassVar[type[BaseModel]]
     """Model of ``SourceField.place``."""
+    has_elements: ClassVar[bool] = False
+    """Whether responses are HTML pages whose elements can be picked."""
 
     def check(self, source: SourceConfig) -> None:  # noqa: B027  Most have nothing to add.
         """Raise `ValueError` if options and places contradict each other."""
 
     @abstractmethod
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read all fields of a source; raise `UnreadableResponse` if the response has another format."""
+
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Whether, with these options, each row is an event of its own and no row is followed by name."""
+        return False
+
+    def suitability(self, response: SourceResponse) -> int:
+        """Return how well the adapter suits a response in the picker: the highest wins, 0 is not at all.
+
+        The built-in adapters return 10 to 60.
+        """
+        return 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Return the fields of a response, the likeliest group first; raise `UnreadableResponse` for other formats."""
+        return []
+
+    def offers(self, group: SuggestionGroup) -> Iterator[DocumentOffer]:
+        """Yield the ways in which the rows of a suggested group can be followed, the likeliest first."""
+        yield DocumentOffer(RowChoice.ONE, group.fields, group.options)
+
+    def title(self, response: SourceResponse) -> str:
+        """Return the title of a document, if it has one."""
+        return ""
 
 
 class UnreadableResponse(ValueError):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
@@ -104,7 +105,6 @@ class BlocksOptions(BaseModel):
 class BlocksAdapter(Adapter):
     """Read the same fields in every block."""
 
-    name = "blocks"
     Options = BlocksOptions
     Place = ElementPlace
 
@@ -118,10 +118,10 @@ class BlocksAdapter(Adapter):
             if not (field.place.get("css") or field.place.get("xpath")):
                 raise ValueError(f"Set css in the place of {field.key} (:scope is the block).")
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected blocks."""
         options = BlocksOptions.model_validate(source.options)
-        document = parse_page(answer)
+        document = parse_page(response)
         reading = SourceReading(memory=memory)
         blocks = _blocks(document, options.block, memory)
         if not blocks:
@@ -131,10 +131,14 @@ class BlocksAdapter(Adapter):
         reader = _Reader(LabelledPage(document), source, options.key, memory.get("fields", {}), reading)
         rows = [reader.texts(block) for block in blocks]
         reader.learn_words()
-        add_rows_by_mode(rows, source, options.key, options.only, True, answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, True, response, reading)
         made = {"tag": blocks[0].tag, "make": sorted(block_structure(blocks[0]))[:60]}
         reading.memory = {**reading.memory, "block": made, "fields": reader.known}
         return reading
+
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Blocks without a key are news."""
+        return not options.get("key")
 
 
 def _blocks(document: Document, selector: str, memory: AdapterMemory) -> list[Element]:

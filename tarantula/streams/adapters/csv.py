@@ -1,23 +1,37 @@
-"""CSV: columns by their titles; the last row, the first one, or rows by a key."""
+"""CSV adapter: columns by title; the last row, the first row, or rows by key."""
 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator, Mapping
 from io import StringIO
 from itertools import islice
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.fetch.media_types import extension_of
 from tarantula.links.charset import encoding_by_label
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
+from tarantula.streams.adapters.documents import BodyFormat, check_not_empty, type_and_charset
 from tarantula.streams.adapters.rows import add_rows_by_mode
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SAMPLES,
+    MOST_SUGGESTED_FIELDS,
+    MOST_SUGGESTED_ROWS,
+    DocumentOffer,
+    FieldSuggestion,
+    RowChoice,
+    SuggestionGroup,
+    key_of,
+)
 from tarantula.streams.texts import check_pattern, extract_text, fold_text
 
 SEPARATORS = (",", ";", "\t", "|")
 MOST_LINES = 200_000
+CSV_TYPES = ("text/csv", "text/tab-separated-values")
 
 
 def _check_separator(separator: str) -> str:
@@ -67,7 +81,6 @@ class ColumnPlace(BaseModel):
 class CsvAdapter(Adapter):
     """Read delimited text."""
 
-    name = "csv"
     Options = CsvOptions
     Place = ColumnPlace
 
@@ -81,10 +94,10 @@ class CsvAdapter(Adapter):
             if not (field.place.get("number") or (field.place.get("column") and options.titles)):
                 raise ValueError(f"Set column or number in the place of {field.key}.")
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
         options = CsvOptions.model_validate(source.options)
-        titles, lines = parse_csv(answer, options)
+        titles, lines = parse_csv(response, options)
         reading = SourceReading(memory=memory)
         places = {field.key: ColumnPlace.model_validate(field.place) for field in source.fields}
         columns = {
@@ -94,14 +107,33 @@ class CsvAdapter(Adapter):
             full = [line for line in lines if any(cell.strip() for cell in line)]
             lines = full[-1:] if options.rows == "last" else full[:1]
         rows = [_texts(line, columns, places, reading) for line in lines]
-        add_rows_by_mode(rows, source, options.key, options.only, options.rows in ("key", "news"), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, options.rows in ("key", "news"), response, reading)
         return reading
 
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Return whether each new line is news."""
+        return options.get("rows") == "news"
 
-def parse_csv(answer: SourceResponse, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept CSV by media type or file name, and any vague type that no other adapter accepts."""
+        body = BodyFormat.of(response)
+        is_table = body.media_type in CSV_TYPES or extension_of(response.url) in ("csv", "tsv")
+        return 10 if is_table or body.is_vague else 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest every column."""
+        return _suggest(response)
+
+    def offers(self, group: SuggestionGroup) -> Iterator[DocumentOffer]:
+        """Offer the last line, the first line, and each new line."""
+        for rows in (RowChoice.LAST, RowChoice.FIRST, RowChoice.NEWS):
+            yield DocumentOffer(rows, group.fields, {**group.options, "rows": str(rows)})
+
+
+def parse_csv(response: SourceResponse, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
     """Return the column titles and the lines below them; raise `UnreadableResponse` if it is not CSV."""
-    check_not_empty(answer)
-    text = _decoded(answer, options.charset)
+    check_not_empty(response)
+    text = _decoded(response, options.charset)
     separator = options.separator or _told_from(text)
     try:
         lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
@@ -112,11 +144,11 @@ def parse_csv(answer: SourceResponse, options: CsvOptions) -> tuple[list[str], l
     return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
 
 
-def _decoded(answer: SourceResponse, charset: str) -> str:
-    told = encoding_by_label(charset) or encoding_by_label(type_and_charset(answer.content_type)[1])
+def _decoded(response: SourceResponse, charset: str) -> str:
+    told = encoding_by_label(charset) or encoding_by_label(type_and_charset(response.content_type)[1])
     for encoding in [told] if told else ["utf-8", "windows-1252"]:
         try:
-            text = answer.body.removeprefix(b"\xef\xbb\xbf").decode(encoding)
+            text = response.body.removeprefix(b"\xef\xbb\xbf").decode(encoding)
         except UnicodeDecodeError:
             continue
         if "\0" in text:
@@ -155,3 +187,17 @@ def _texts(
         if text:
             texts[key] = text
     return texts
+
+
+def _suggest(response: SourceResponse) -> list[SuggestionGroup]:
+    titles, lines = parse_csv(response, CsvOptions())
+    taken, fields = set[str](), list[FieldSuggestion]()
+    for number, title in enumerate(titles[:MOST_SUGGESTED_FIELDS]):
+        texts = (line[number].strip()[:LONGEST_SAMPLE] for line in reversed(lines) if number < len(line))
+        samples = list(islice(filter(None, texts), MOST_SAMPLES))
+        place: dict[str, Any] = {"column": title} if title.strip() else {"number": number + 1}
+        if titles.count(title) > 1:
+            place["number"] = number + 1
+        fields.append(FieldSuggestion(key_of(title or f"column {number + 1}", taken), title, place, samples))
+    names = [line[0] for line in lines[:MOST_SUGGESTED_ROWS] if line and line[0]]
+    return [SuggestionGroup({}, fields, names)] if fields else []

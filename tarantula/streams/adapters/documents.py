@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from email.message import Message
 from functools import lru_cache
+from typing import NamedTuple
 
 from lxml import etree
 from turbohtml import Document, parse
 
+from tarantula.fetch.media_types import media_type
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 
@@ -16,21 +18,48 @@ NOT_PAGE_TYPES = ("application/json", "application/pdf", "application/zip", "ima
 _MARKS_OF_OTHERS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
 
 
-def parse_page(answer: SourceResponse) -> Document:
+def parse_page(response: SourceResponse) -> Document:
     """Parse a body as HTML as browsers do; raise `UnreadableResponse` if it is not HTML."""
-    check_not_empty(answer)
-    kind, charset = type_and_charset(answer.content_type)
-    if kind.startswith(NOT_PAGE_TYPES) or answer.body.startswith(_MARKS_OF_OTHERS):
+    check_not_empty(response)
+    kind, charset = type_and_charset(response.content_type)
+    if kind.startswith(NOT_PAGE_TYPES) or response.body.startswith(_MARKS_OF_OTHERS):
         raise UnreadableResponse(f"This is not an HTML page, but {kind or 'something else'}.")
-    if b"<" not in answer.body[:100_000]:
+    if b"<" not in response.body[:100_000]:
         raise UnreadableResponse("This is not an HTML page: it contains no markup.")
     # With scripting enabled, the content of <noscript> is ignored, as in a browser.
-    return parse(answer.body, encoding=encoding_by_label(charset), scripting=True, allow_declarative_shadow_roots=False)
+    return parse(
+        response.body, encoding=encoding_by_label(charset), scripting=True, allow_declarative_shadow_roots=False
+    )
 
 
-def check_not_empty(answer: SourceResponse) -> None:
+class BodyFormat(NamedTuple):
+    """Declared media type and first bytes of a response, by which an adapter recognises its format."""
+
+    media_type: str
+    start: bytes
+    """First bytes in lower case, without byte order mark and white space."""
+
+    @classmethod
+    def of(cls, response: SourceResponse) -> BodyFormat:
+        """Return the format of a response."""
+        start = response.body[:2000].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+        return cls(media_type(response.content_type) or "", start)
+
+    @property
+    def is_vague(self) -> bool:
+        """Whether the media type says nothing about the format."""
+        return self.media_type in ("", "text/plain", "application/octet-stream")
+
+    @property
+    def is_xml(self) -> bool:
+        """Whether the body is XML."""
+        declared = self.media_type in ("application/xml", "text/xml") or self.media_type.endswith("+xml")
+        return declared or (self.is_vague and self.start.startswith(b"<?xml"))
+
+
+def check_not_empty(response: SourceResponse) -> None:
     """Raise `UnreadableResponse` if the body is empty."""
-    if not answer.body.strip():
+    if not response.body.strip():
         raise UnreadableResponse("The response is empty.")
 
 
@@ -47,18 +76,18 @@ _ENTITY = re.compile(r"<!ENTITY")
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
-def check_no_entities(answer: SourceResponse) -> None:
+def check_no_entities(response: SourceResponse) -> None:
     """Reject a document that declares entities: they can expand to any size, or refer to local files."""
-    if _ENTITY.search(_text(answer)):
+    if _ENTITY.search(_text(response)):
         raise UnreadableResponse("The document declares entities and was rejected: they can expand to any size.")
 
 
-def parse_xml(answer: SourceResponse) -> etree._Element:
+def parse_xml(response: SourceResponse) -> etree._Element:
     """Return the root of an XML document; raise `UnreadableResponse` if it is not well-formed."""
-    check_not_empty(answer)
-    text = _text(answer)
+    check_not_empty(response)
+    text = _text(response)
     if _ENTITY.search(text):
-        check_no_entities(answer)
+        check_no_entities(response)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=False)
     try:
         # The text is decoded already, so its encoding declaration would be wrong.
@@ -69,6 +98,6 @@ def parse_xml(answer: SourceResponse) -> etree._Element:
         raise UnreadableResponse(f"This is not well-formed XML: {error}.") from error
 
 
-def _text(answer: SourceResponse) -> str:
-    _, charset = type_and_charset(answer.content_type)
-    return decode_text(answer.body, charset)[0]
+def _text(response: SourceResponse) -> str:
+    _, charset = type_and_charset(response.content_type)
+    return decode_text(response.body, charset)[0]

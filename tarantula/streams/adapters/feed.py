@@ -1,25 +1,36 @@
-"""RSS and Atom: each new entry is an event with its own time."""
+"""Feed adapter: each new entry of an RSS or Atom feed is an event with its own time."""
 
 from __future__ import annotations
 
 import calendar
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from hashlib import blake2b
 from time import struct_time
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
 from tarantula.links.resolve import join_reference
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import check_no_entities, check_not_empty
+from tarantula.streams.adapters.documents import BodyFormat, check_no_entities, check_not_empty
 from tarantula.streams.adapters.rows import NewsRow, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SAMPLES,
+    DocumentOffer,
+    FieldSuggestion,
+    RowChoice,
+    SuggestionGroup,
+)
 from tarantula.streams.texts import LONGEST_TEXT
 
 FeedPart = Literal[
     "title", "link", "summary", "content", "author", "id", "categories", "published", "updated", "enclosure"
 ]
+FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/rdf+xml")
+FEED_ROOTS = (b"<rss", b"<feed", b"<rdf:rdf")
 
 
 class FeedOptions(BaseModel):
@@ -40,42 +51,67 @@ class EntryPlace(BaseModel):
 class FeedAdapter(Adapter):
     """Read entries that were not seen before; entries are identified by id, else by link, else by title."""
 
-    name = "feed"
     Options = FeedOptions
     Place = EntryPlace
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the new entries, oldest first."""
-        check_not_empty(answer)
-        body = blake2b(answer.body, digest_size=8).hexdigest()
+        check_not_empty(response)
+        body = blake2b(response.body, digest_size=8).hexdigest()
         if memory.get("body") == body:
             return SourceReading(memory=memory, news=True)
         places = {field.key: EntryPlace.model_validate(field.place).part for field in source.fields}
         entries = [
-            NewsRow(_identity(entry), _texts(entry, places, answer.url), _moment(entry)) for entry in entries_of(answer)
+            NewsRow(_identity(entry), _texts(entry, places, response.url), _moment(entry))
+            for entry in entries_of(response)
         ]
-        rows, seen = unseen_rows(entries, memory, answer)
+        rows, seen = unseen_rows(entries, memory, response)
         return SourceReading([row for row in rows if row.texts], memory={"body": body, **seen}, news=True)
 
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Entries are always news."""
+        return True
 
-def entries_of(answer: SourceResponse) -> list[dict[str, Any]]:
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept feed media types, and XML with the root element of a feed."""
+        body = BodyFormat.of(response)
+        is_feed = body.is_xml and any(root in body.start for root in FEED_ROOTS)
+        return 30 if is_feed or body.media_type in FEED_TYPES else 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest every part that the first entries have."""
+        entries = entries_of(response)[:MOST_SAMPLES]
+        fields = [
+            FieldSuggestion(part, part.capitalize(), {"part": part}, texts)
+            for part in get_args(FeedPart)
+            if (texts := [text for one in entries if (text := text_of_part(one, part, response.url)[:LONGEST_SAMPLE])])
+        ]
+        return [SuggestionGroup({}, fields, [])] if fields else []
+
+    def offers(self, group: SuggestionGroup) -> Iterator[DocumentOffer]:
+        """Offer each new entry."""
+        yield DocumentOffer(RowChoice.NEWS, group.fields, group.options)
+
+    def title(self, response: SourceResponse) -> str:
+        """Return the title of the feed."""
+        return _plain(str(_parsed(response).feed.get("title") or ""))
+
+
+def entries_of(response: SourceResponse) -> list[dict[str, Any]]:
     """Return the entries of a feed; raise `UnreadableResponse` if it is not one."""
-    return list(_parsed(answer).entries)
+    return list(_parsed(response).entries)
 
 
-def title_of_feed(answer: SourceResponse) -> str:
-    """Return the title of a feed."""
-    return _plain(str(_parsed(answer).feed.get("title") or ""))
-
-
-def _parsed(answer: SourceResponse) -> Any:
+def _parsed(response: SourceResponse) -> Any:
     import feedparser
 
-    check_no_entities(answer)
-    headers = {"content-type": answer.content_type or "application/xml", "content-location": answer.url}
+    check_no_entities(response)
+    headers = {"content-type": response.content_type or "application/xml", "content-location": response.url}
     try:
         # Faster than feedparser: markup is removed and URLs are resolved below, for the requested parts only.
-        feed = feedparser.parse(answer.body, response_headers=headers, sanitize_html=False, resolve_relative_uris=False)
+        feed = feedparser.parse(
+            response.body, response_headers=headers, sanitize_html=False, resolve_relative_uris=False
+        )
     except (RecursionError, ValueError, LookupError, AttributeError) as error:
         raise UnreadableResponse("This cannot be read as a feed.") from error
     if not feed.get("version") and not feed.entries:

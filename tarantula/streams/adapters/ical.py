@@ -1,9 +1,11 @@
-"""iCal: the next events of a calendar, those that repeat among them."""
+"""iCalendar adapter: the next events of a calendar, including recurring ones."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from itertools import islice
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
@@ -16,9 +18,17 @@ from tarantula.streams.adapters.base import (
     SourceResponse,
     UnreadableResponse,
 )
-from tarantula.streams.adapters.documents import check_not_empty
+from tarantula.streams.adapters.documents import BodyFormat, check_not_empty
 from tarantula.streams.adapters.rows import NewsRow, mark_missing_fields, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SAMPLES,
+    DocumentOffer,
+    FieldSuggestion,
+    RowChoice,
+    SuggestionGroup,
+)
 from tarantula.streams.texts import LONGEST_TEXT, fold_text
 
 if TYPE_CHECKING:
@@ -59,21 +69,20 @@ class EventPlace(BaseModel):
 class IcalAdapter(Adapter):
     """Read the next events of a calendar."""
 
-    name = "ical"
     Options = IcalOptions
     Place = EventPlace
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the next events, earliest first."""
         options = IcalOptions.model_validate(source.options)
         places = {field.key: EventPlace.model_validate(field.place).part for field in source.fields}
-        now = answer.at or datetime.now(UTC)
-        events = _next_events(parse_calendar(answer), now, min(options.days, LONGEST_WINDOW))
+        now = response.at or datetime.now(UTC)
+        events = _next_events(parse_calendar(response), now, min(options.days, LONGEST_WINDOW))
         wanted = [event for event in events if fold_text(options.words) in fold_text(str(event.get("SUMMARY", "")))]
         texts = [{key: text for key, part in places.items() if (text := text_of_part(event, part))} for event in wanted]
         if options.rows == "news":
             new = [NewsRow(_identity(event), found) for event, found in zip(wanted, texts, strict=True) if found]
-            rows, remembered = unseen_rows(new, memory, answer)
+            rows, remembered = unseen_rows(new, memory, response)
             return SourceReading(rows, memory=remembered, news=True)
         several = options.most > 1
         rows = [ReadRow(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
@@ -81,18 +90,41 @@ class IcalAdapter(Adapter):
         mark_missing_fields(source, reading, f"No event in the next {options.days} days has this field.")
         return reading
 
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Return whether each new event is news."""
+        return options.get("rows") == "news"
 
-def parse_calendar(answer: SourceResponse) -> Calendar:
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept calendars by media type or by their first line."""
+        body = BodyFormat.of(response)
+        return 40 if body.media_type == "text/calendar" or body.start.startswith(b"begin:vcalendar") else 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest every part that the first events have."""
+        events = list(islice(parse_calendar(response).walk("VEVENT"), MOST_SAMPLES))
+        fields = [
+            FieldSuggestion(part, part.capitalize(), {"part": part}, texts)
+            for part in get_args(EventPart)
+            if (texts := [text for one in events if (text := text_of_part(one, part)[:LONGEST_SAMPLE])])
+        ]
+        return [SuggestionGroup({}, fields, [])] if fields else []
+
+    def offers(self, group: SuggestionGroup) -> Iterator[DocumentOffer]:
+        """Offer the next events."""
+        yield DocumentOffer(RowChoice.NEXT, group.fields, group.options)
+
+
+def parse_calendar(response: SourceResponse) -> Calendar:
     """Return a parsed calendar; raise `UnreadableResponse` if it is not one."""
     from icalendar import Calendar
 
-    check_not_empty(answer)
-    if b"BEGIN:VCALENDAR" not in answer.body[:10_000].upper():
+    check_not_empty(response)
+    if b"BEGIN:VCALENDAR" not in response.body[:10_000].upper():
         raise UnreadableResponse("This is not a calendar: it does not begin with BEGIN:VCALENDAR.")
-    if answer.body.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
+    if response.body.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
         raise UnreadableResponse(f"The calendar has more than {MOST_EVENTS:,} events.")
     try:
-        return Calendar.from_ical(answer.body)
+        return Calendar.from_ical(response.body)
     except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
         raise UnreadableResponse(f"The calendar cannot be read: {str(error)[:200]}.") from error
 

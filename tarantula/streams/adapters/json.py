@@ -1,9 +1,12 @@
-"""JSON: values by JMESPath."""
+"""JSON adapter: values by JMESPath."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -17,11 +20,24 @@ from tarantula.streams.adapters.base import (
     SourceResponse,
     UnreadableResponse,
 )
-from tarantula.streams.adapters.documents import check_not_empty, type_and_charset
+from tarantula.streams.adapters.documents import BodyFormat, check_not_empty, type_and_charset
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SAMPLES,
+    MOST_SUGGESTED_FIELDS,
+    MOST_SUGGESTED_ROWS,
+    DocumentOffer,
+    FieldSuggestion,
+    RowChoice,
+    SuggestionGroup,
+    key_of,
+)
 from tarantula.streams.texts import check_pattern, extract_text
+
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 if TYPE_CHECKING:
     from jmespath.parser import ParsedResult
@@ -74,7 +90,6 @@ class JmesPlace(BaseModel):
 class JsonAdapter(Adapter):
     """Read a JSON service."""
 
-    name = "json"
     Options = JsonOptions
     Place = JmesPlace
 
@@ -86,10 +101,10 @@ class JsonAdapter(Adapter):
             if not field.place.get("path"):
                 raise ValueError(f"Set path in the place of {field.key}.")
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
         options = JsonOptions.model_validate(source.options)
-        document, reading = parse_json(answer), SourceReading(memory=memory)
+        document, reading = parse_json(response), SourceReading(memory=memory)
         places = {field.key: JmesPlace.model_validate(field.place) for field in source.fields}
         scopes = [document]
         if options.rows:
@@ -98,14 +113,39 @@ class JsonAdapter(Adapter):
                 raise UnreadableResponse(f"{options.rows[:80]!r} does not return a list of rows.")
             scopes = found[:MOST_READING_ROWS]
         rows = [_texts(scope, places, reading) for scope in scopes]
-        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), response, reading)
         return reading
 
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Rows without a key are news."""
+        return bool(options.get("rows")) and not options.get("key")
 
-def parse_json(answer: SourceResponse) -> Any:
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept JSON media types, and bodies of a vague type that begin as JSON."""
+        body = BodyFormat.of(response)
+        is_json = body.media_type.endswith(("/json", "+json"))
+        return 50 if is_json or (body.is_vague and body.start[:1] in (b"{", b"[")) else 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest single values of the document, and the fields of every list of objects."""
+        return _suggest(response)
+
+    def offers(self, group: SuggestionGroup) -> Iterator[DocumentOffer]:
+        """Offer lists by name, if a field can name their rows, and as news."""
+        if not group.options:
+            yield from super().offers(group)
+            return
+        where = str(group.options["rows"])
+        naming = next((one for one in group.fields if one.can_name_rows), None)
+        if naming is not None:
+            yield DocumentOffer(RowChoice.NAMED, group.fields, group.options, naming, where)
+        yield DocumentOffer(RowChoice.NEWS, group.fields, group.options, where=where)
+
+
+def parse_json(response: SourceResponse) -> Any:
     """Return the decoded JSON document; raise `UnreadableResponse` if it is not JSON."""
-    check_not_empty(answer)
-    text, _ = decode_text(answer.body, type_and_charset(answer.content_type)[1])
+    check_not_empty(response)
+    text, _ = decode_text(response.body, type_and_charset(response.content_type)[1])
     try:
         return json.loads(text, parse_constant=lambda _: None)
     except RecursionError as error:
@@ -159,3 +199,56 @@ def as_text(value: Any) -> str:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0].rstrip(".:") + "."
+
+
+def _suggest(response: SourceResponse) -> list[SuggestionGroup]:
+    document = parse_json(response)
+    suggestions = [
+        SuggestionGroup({"rows": path or "@"}, fields, [])
+        for path, rows in _object_lists(document, "")
+        if (fields := _row_fields(rows))
+    ]
+    taken = set[str]()
+    single = [
+        FieldSuggestion(key_of(path, taken), path, {"path": path}, [as_text(value)[:LONGEST_SAMPLE]])
+        for path, value in islice(_scalars(document, ""), MOST_SUGGESTED_FIELDS)
+    ]
+    return [SuggestionGroup({}, single, []), *suggestions] if single else suggestions
+
+
+def _row_fields(rows: list[dict[str, Any]]) -> list[FieldSuggestion]:
+    taken, samples = set[str](), dict[str, list[str]]()
+    for row in rows[:MOST_SUGGESTED_ROWS]:
+        for path, value in islice(_scalars(row, ""), MOST_SUGGESTED_FIELDS):
+            texts = samples.setdefault(path, [])
+            if len(texts) < MOST_SAMPLES:
+                texts.append(as_text(value)[:LONGEST_SAMPLE])
+    named = list(samples.items())[:MOST_SUGGESTED_FIELDS]
+    return [FieldSuggestion(key_of(path, taken), path, {"path": path}, texts) for path, texts in named]
+
+
+def _scalars(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yield every scalar with the expression that finds it."""
+    if isinstance(value, dict) and depth < 8:
+        for key, inner in value.items():
+            yield from _scalars(inner, f"{path}.{_path_key(key)}" if path else _path_key(key), depth + 1)
+    elif isinstance(value, list) and depth < 8:
+        for number, inner in enumerate(value[:3]):
+            yield from _scalars(inner, f"{path}[{number}]", depth + 1)
+    elif path and value is not None and not isinstance(value, (dict, list)):
+        yield path, value
+
+
+def _object_lists(value: Any, path: str, depth: int = 0) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield every list of objects with the expression that finds it."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
+        yield path, value
+    elif isinstance(value, dict) and depth < 6:
+        for key, inner in value.items():
+            yield from _object_lists(inner, f"{path}.{_path_key(key)}" if path else _path_key(key), depth + 1)
+
+
+def _path_key(key: str) -> str:
+    if _PLAIN_KEY.fullmatch(key):
+        return key
+    return '"' + key.replace("\\", "\\\\").replace('"', '\\"') + '"'

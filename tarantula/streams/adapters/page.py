@@ -18,7 +18,7 @@ from tarantula.streams.adapters.base import (
     SourceReading,
     SourceResponse,
 )
-from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.adapters.documents import BodyFormat, parse_page
 from tarantula.streams.relocate.fingerprint import (
     ElementFingerprint,
     find_rivals,
@@ -135,6 +135,9 @@ def _several(count: int) -> str:
     return f"The selector matches {count:,} elements, not one. Write a narrower one, or set nth."
 
 
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
+
+
 class PageOptions(BaseModel):
     """Options of the `page` adapter."""
 
@@ -147,9 +150,9 @@ class PageOptions(BaseModel):
 class PageAdapter(Adapter):
     """Read elements by CSS or XPath; on a changed page, by their fingerprints."""
 
-    name = "page"
     Options = PageOptions
     Place = ElementPlace
+    has_elements = True
 
     def check(self, source: SourceConfig) -> None:
         """Require a selector for each field."""
@@ -157,15 +160,15 @@ class PageAdapter(Adapter):
             if not (field.place.get("css") or field.place.get("xpath")):
                 raise ValueError(f"Set css or xpath in the place of {field.key}.")
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read every field."""
-        document = parse_page(answer)
+        document = parse_page(response)
         options = PageOptions.model_validate(source.options)
         wanted = [PageField(field.key, ElementPlace.model_validate(field.place), document) for field in source.fields]
         sight = LabelledPage(
             document, frozenset(innermost_element(one.chosen[0]) for one in wanted if len(one.chosen) == 1)
         )
-        day = (answer.at or datetime.now(UTC)).toordinal()
+        day = (response.at or datetime.now(UTC)).toordinal()
         known, accepted = memory.get("found", {}), memory.get(ACCEPTED_TEXTS, {})
         reading, texts, found = SourceReading(), dict[str, str](), dict[str, Any]()
         for one in wanted:
@@ -179,6 +182,12 @@ class PageAdapter(Adapter):
             reading.rows.append(ReadRow(texts))
         reading.memory = {"found": found} if found else {}
         return reading
+
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept HTML media types, and bodies of a vague type that begin with a tag."""
+        body = BodyFormat.of(response)
+        is_markup = body.is_vague and body.start.startswith(b"<") and not body.is_xml
+        return 60 if is_markup or body.media_type in PAGE_TYPES else 0
 
 
 def _note(key: str, outcome: LocateResult, reading: SourceReading, texts: dict[str, str]) -> None:

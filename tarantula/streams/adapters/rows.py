@@ -1,4 +1,4 @@
-"""Rows of a source: followed by their names, or each of them news."""
+"""Rows of a reading: a single row, rows followed by name, or new rows as news."""
 
 from __future__ import annotations
 
@@ -71,13 +71,13 @@ class NewsRow(NamedTuple):
 
 
 def unseen_rows(
-    rows: Iterable[NewsRow], memory: AdapterMemory, answer: SourceResponse
+    rows: Iterable[NewsRow], memory: AdapterMemory, response: SourceResponse
 ) -> tuple[list[ReadRow], dict[str, Any]]:
     """Return the rows that were not seen before, oldest first, and the new adapter state.
 
     A row without a time gets the time of the request. Times are made distinct, so that each row is an event.
     """
-    now = answer.at or datetime.now(UTC)
+    now = response.at or datetime.now(UTC)
     seen: list[str] = memory.get("seen", [])
     known, new, there = set(seen), list[NewsRow](), dict[str, None]()
     for row in list(rows)[:MOST_READING_ROWS]:
@@ -120,7 +120,7 @@ def add_rows_by_mode(
     key: str,
     only: tuple[str, ...],
     has_rows: bool,
-    answer: SourceResponse,
+    response: SourceResponse,
     reading: SourceReading,
 ) -> None:
     """Add texts to a reading as a single row, as rows followed by key, or as news."""
@@ -136,5 +136,5 @@ def add_rows_by_mode(
             for texts in rows
             if texts
         ]
-        reading.rows, reading.memory = unseen_rows(new, reading.memory, answer)
+        reading.rows, reading.memory = unseen_rows(new, reading.memory, response)
         reading.news = True

@@ -1,8 +1,9 @@
-"""A table: rows and columns chosen by their titles."""
+"""Table adapter: cells of an HTML table by the titles of their rows and columns."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Element
@@ -11,11 +12,21 @@ from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, Sou
 from tarantula.streams.adapters.documents import parse_page
 from tarantula.streams.adapters.rows import NamedRow, add_named_rows, mark_missing_fields
 from tarantula.streams.relocate.page_text import text_of
-from tarantula.streams.relocate.tables import TableGrid, find_table, row_name
+from tarantula.streams.relocate.tables import TableGrid, find_table, grid_of, row_name
 from tarantula.streams.selectors import check_css
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SAMPLES,
+    MOST_SUGGESTED_FIELDS,
+    MOST_SUGGESTED_ROWS,
+    FieldSuggestion,
+    SuggestionGroup,
+    key_of,
+)
 from tarantula.streams.texts import check_pattern, extract_text, fold_text
 
+MOST_SUGGESTED_TABLES = 50
 VALUE_COLUMN = 1
 """Index of the value column in a table with two columns, title and value."""
 
@@ -55,7 +66,6 @@ class CellPlace(BaseModel):
 class TableAdapter(Adapter):
     """Read a table; columns and rows that moved are found by their titles."""
 
-    name = "table"
     Options = TableOptions
     Place = CellPlace
 
@@ -65,7 +75,7 @@ class TableAdapter(Adapter):
             if not any(field.place.get(part) for part in ("column", "number", "row")):
                 raise ValueError(f"Set column, number or row in the place of {field.key}.")
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
         options = TableOptions.model_validate(source.options)
         places = {field.key: CellPlace.model_validate(field.place) for field in source.fields}
@@ -73,7 +83,7 @@ class TableAdapter(Adapter):
         titles = {fold_text(place.column) for place in places.values() if place.column}
         rows = {fold_text(place.row) for place in places.values() if place.row}
         known = memory.get("titles", {})
-        table = find_table(parse_page(answer), options.table, titles | set(known.values()), rows)
+        table = find_table(parse_page(response), options.table, titles | set(known.values()), rows)
         if isinstance(table, str):
             reading.missing = dict.fromkeys(places, table)
             reading.memory = memory
@@ -81,6 +91,10 @@ class TableAdapter(Adapter):
         _Reader(table, options, places, known, reading).read()
         mark_missing_fields(source, reading)
         return reading
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest the columns of every table, the largest table first."""
+        return _suggest(response)
 
 
 class _Reader:
@@ -170,3 +184,30 @@ class _Reader:
 
 def _attribute(cell: Element, name: str) -> str:
     return next((value for element in (cell, *cell.iter_elements()) if (value := element.attr(name))), "")
+
+
+def _suggest(response: SourceResponse) -> list[SuggestionGroup]:
+    document, found = parse_page(response), list[tuple[int, SuggestionGroup]]()
+    for table in document.select("table")[:MOST_SUGGESTED_TABLES]:
+        grid = grid_of(table)
+        body = [row for row in grid.rows[grid.heads :] if len(set(row)) > 1]
+        if body:
+            found.append((len(body) * len(grid.titles()), _table_group(grid, table.css_path())))
+    return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
+
+
+def _table_group(grid: TableGrid, selector: str) -> SuggestionGroup:
+    body = [row for row in grid.rows[grid.heads :] if len(set(row)) > 1]
+    taken, fields = set[str](), list[FieldSuggestion]()
+    titles = grid.titles()
+    for column, title in enumerate(titles[:MOST_SUGGESTED_FIELDS]):
+        cells = (row[column] for row in body if column < len(row))
+        texts = (text_of(cell)[:LONGEST_SAMPLE] for cell in cells if cell is not None)
+        samples = list(islice(filter(None, texts), MOST_SAMPLES))
+        place: dict[str, Any] = {"column": title} if title else {}
+        if not title or titles.count(title) > 1:
+            place["number"] = column + 1
+        if samples:
+            fields.append(FieldSuggestion(key_of(title or f"column {column + 1}", taken), title, place, samples))
+    names = [row_name(row, None) for row in body[:MOST_SUGGESTED_ROWS]]
+    return SuggestionGroup({"table": selector}, fields, [name for name in names if name])

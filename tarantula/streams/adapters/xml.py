@@ -1,18 +1,27 @@
-"""XML: elements and attributes by XPath, with namespaces."""
+"""XML adapter: elements and attributes by XPath, with namespaces."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from itertools import islice
 from typing import Annotated, Any
 
 from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
-from tarantula.streams.adapters.documents import parse_xml
+from tarantula.streams.adapters.documents import BodyFormat, parse_xml
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
+from tarantula.streams.suggestions import (
+    LONGEST_SAMPLE,
+    MOST_SUGGESTED_FIELDS,
+    FieldSuggestion,
+    SuggestionGroup,
+    key_of,
+)
 from tarantula.streams.texts import check_pattern, extract_text
 
 
@@ -45,7 +54,6 @@ class XPathPlace(BaseModel):
 class XmlAdapter(Adapter):
     """Read an XML service."""
 
-    name = "xml"
     Options = XmlOptions
     Place = XPathPlace
 
@@ -60,15 +68,27 @@ class XmlAdapter(Adapter):
                 raise ValueError(f"Set xpath in the place of {field.key}.")
             _tried(field.place["xpath"], options.namespaces)
 
-    def read(self, answer: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
+    def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
         options = XmlOptions.model_validate(source.options)
-        root, reading = parse_xml(answer), SourceReading(memory=memory)
+        root, reading = parse_xml(response), SourceReading(memory=memory)
         places = {field.key: XPathPlace.model_validate(field.place) for field in source.fields}
         scopes = _results(options.rows, options.namespaces, root)[:MOST_READING_ROWS] if options.rows else [root]
         rows = [_texts(scope, places, options.namespaces, reading) for scope in scopes if not isinstance(scope, str)]
-        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), answer, reading)
+        add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), response, reading)
         return reading
+
+    def has_news(self, options: Mapping[str, Any]) -> bool:
+        """Rows without a key are news."""
+        return bool(options.get("rows")) and not options.get("key")
+
+    def suitability(self, response: SourceResponse) -> int:
+        """Accept any XML; feeds are better read by their own adapter."""
+        return 20 if BodyFormat.of(response).is_xml else 0
+
+    def suggest(self, response: SourceResponse) -> list[SuggestionGroup]:
+        """Suggest the texts and attributes of elements."""
+        return _suggest(response)
 
 
 def _texts(
@@ -118,3 +138,23 @@ def _tried(expression: str, namespaces: dict[str, str]) -> None:
         _results(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
     except (etree.XPathError, ValueError, TypeError) as error:
         raise ValueError(f"{expression[:80]!r} is not an XPath expression: {error}.") from error
+
+
+def _suggest(response: SourceResponse) -> list[SuggestionGroup]:
+    root, taken, fields = parse_xml(response), set[str](), list[FieldSuggestion]()
+    for element in islice(root.iter(), 10 * MOST_SUGGESTED_FIELDS):
+        if not isinstance(element.tag, str) or len(fields) >= MOST_SUGGESTED_FIELDS:
+            continue
+        path = root.getroottree().getpath(element)
+        name = element.tag.rpartition("}")[2]
+        if len(element) == 0 and (text := " ".join((element.text or "").split())[:LONGEST_SAMPLE]):
+            fields.append(FieldSuggestion(key_of(name, taken), name, {"xpath": path}, [text]))
+        for attribute, value in element.attrib.items():
+            plain = attribute.rpartition("}")[2]
+            title = f"{name} {plain}"
+            if value and plain == attribute:
+                place = {"xpath": f"{path}/@{plain}"}
+                fields.append(FieldSuggestion(key_of(title, taken), title, place, [value[:LONGEST_SAMPLE]]))
+    spaces = {prefix: space for prefix, space in root.nsmap.items() if prefix}
+    options = {"namespaces": spaces} if spaces else {}
+    return [SuggestionGroup(options, fields[:MOST_SUGGESTED_FIELDS], [])] if fields else []

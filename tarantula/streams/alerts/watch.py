@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tarantula.streams.adapters import has_news
 from tarantula.streams.alerts.condition import AlertRule, RowScope, SilenceCondition, condition_fields, leaf_conditions
 from tarantula.streams.alerts.config import AlertConfig, TypedLiteral
 from tarantula.streams.alerts.evaluate import (
@@ -214,7 +215,7 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> AlertTerms:
         hold=(alert.hold or 0) * MICROSECONDS_PER_SECOND,
         pause=(alert.pause or 0) * MICROSECONDS_PER_SECOND,
         at_first=alert.at_first,
-        each_event=_is_news(source),
+        each_event=has_news(source.get("adapter", "page"), source.get("options", {})),
     )
 
 
@@ -240,15 +241,6 @@ def group_of_row(terms: AlertTerms, row: str) -> str | None:
     if terms.rule.rows == RowScope.ONE:
         return group if row == group else None
     return row if group is None else group
-
-
-def _is_news(source: Mapping[str, Any]) -> bool:
-    """Whether each row of a source is an event of its own, like an entry of a feed."""
-    adapter, options = source.get("adapter", "page"), source.get("options", {})
-    if adapter in ("csv", "ical"):
-        return bool(options.get("rows") == "news")
-    has_rows = adapter == "blocks" or (adapter in ("json", "xml") and bool(options.get("rows")))
-    return adapter == "feed" or (has_rows and not options.get("key"))
 
 
 def _literal_value(literal: TypedLiteral, unit: str, *, is_amount: bool) -> SeenValue:

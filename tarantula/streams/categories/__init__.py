@@ -1,4 +1,4 @@
-"""Ready-made categories of sources: files beside this one, and files of the installation's own."""
+"""Ready-made categories of sources: the TOML files in this folder, and those of the installation."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Render a page in a browser after some steps. The browser never uses the network: every request goes through our
-client.
-"""
+client."""
 
 from __future__ import annotations
 

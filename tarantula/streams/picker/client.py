@@ -1,4 +1,4 @@
-"""Asks a server for what somebody wants to look at, by the rules of the collector."""
+"""HTTP client of the picker: fetches with robots.txt, pauses, size limits and the egress policy."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan, follow
 from tarantula.streams.picker.page import PageTree
 from tarantula.streams.picker.pick import Pick, pick_element, title_for
 from tarantula.streams.sources.config import MOST_FIELDS, PERSONAL_PREFIX, SourceConfig, parse_source
-from tarantula.streams.suggest import key_of
+from tarantula.streams.suggestions import key_of
 from tarantula.streams.texts import fold_text
 from tarantula.streams.values import FieldGuess, guess_field
 

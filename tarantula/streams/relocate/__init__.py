@@ -1,3 +1,1 @@
-"""Find a followed value again after its page has changed, or report a doubt; never return
-another value in its place.
-"""
+"""Find a followed value again on a changed page, or report a doubt; never return another value."""

@@ -1,4 +1,4 @@
-"""By which words a person knows a value: those beside it, above it, before it."""
+"""Labels of an element: the words beside, above and before it by which a person recognises a value."""
 
 from __future__ import annotations
 

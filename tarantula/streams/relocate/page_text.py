@@ -1,4 +1,4 @@
-"""Words that stand on a page beside a value, and stay when it changes."""
+"""Visible text of page elements, and the labels (short, stable words) in it."""
 
 from __future__ import annotations
 

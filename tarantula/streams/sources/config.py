@@ -1,6 +1,5 @@
 """The configuration model of a source, used by commands, API and pages: name, URL, fields, interval, browser steps,
-status.
-"""
+status."""
 
 from __future__ import annotations
 

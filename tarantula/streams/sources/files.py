@@ -1,4 +1,5 @@
-"""Sources as files: TOML with one table each, ``[source."weather.lisboa"]``, or JSON with the same."""
+"""Import and export sources as TOML, one table each (``[source."weather.lisboa"]``), or as JSON with the same
+structure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources: stored, found, changed, removed, for whom they are."""
+"""Store, find, change and remove sources, restricted to those a person may see."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long what was read is kept."""
+"""Retention: how long events and their summaries by minute, hour, day, month and year are kept."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What texts mean: numbers, money, quantities, moments, durations, addresses, words.
+"""Typed values: parse texts as numbers, money, quantities, moments, durations, URLs or words, and format them.
 
-Nothing here knows of databases or of pages: a text, what the field is, and its earlier texts are all that counts.
+This package does not depend on databases or pages: it gets a text, the field's kind and unit, and earlier texts.
 """
 
 from __future__ import annotations

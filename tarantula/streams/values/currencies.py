@@ -1,4 +1,4 @@
-"""How currencies are written: signs, codes, words, before a number or after it."""
+"""Currencies: signs, ISO codes and words, before or after a number."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Parse dates in digits and in words, in Portuguese, English, German and French, and with dateparser in other
-languages.
-"""
+languages."""
 
 from __future__ import annotations
 

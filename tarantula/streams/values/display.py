@@ -1,4 +1,4 @@
-"""Values as people read them, in their language."""
+"""Format stored values for people, in their language and time zone."""
 
 from __future__ import annotations
 

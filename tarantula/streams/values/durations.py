@@ -1,4 +1,4 @@
-"""How long something takes, in seconds."""
+"""Parse durations into seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a field is, by its texts."""
+"""Guess the kind and unit of a field from sample texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of money, in the currency of the field alone."""
+"""Parse amounts of money in the currency of the field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Texts in one way of writing: digits, spaces, dashes and quotation marks of every script."""
+"""Normalise texts before parsing: digits, spaces, dashes and quotation marks of every script, and markers of missing
+values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Decide which number a numeral means, from multipliers such as "million" and from the
-number format of earlier texts.
-"""
+"""Decide which number a numeral means, from multipliers such as "million" and the format of earlier texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of time in Portuguese, English, German and French."""
+"""Words of time in Portuguese, English, German and French: months, weekdays, units, counts and time zones."""
 
 from __future__ import annotations
 

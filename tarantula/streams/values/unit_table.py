@@ -1,7 +1,4 @@
-"""The units that pages use: how they are shown, what pint calls them, how else they are written.
-
-The units of one group are what a person may choose between.
-"""
+"""Table of the known units of measure, by what they measure, with the spellings that pages use."""
 
 from __future__ import annotations
 

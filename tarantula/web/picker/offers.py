@@ -18,8 +18,7 @@ from tarantula.streams.categories.category import (
     source_from_answers,
 )
 from tarantula.streams.picker.draft import SourceDraft
-from tarantula.streams.picker.offers import DocumentOffer, RowChoice
-from tarantula.streams.suggest import FieldSuggestion
+from tarantula.streams.suggestions import DocumentOffer, FieldSuggestion, RowChoice
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import text_element
 from tarantula.web.components.forms import FormErrors, select_field
