@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.live import Live
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from twisted.python.failure import Failure
 
+    from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
+
 
 INTERRUPTION_REASONS = {
     "shutdown": ItemReason.STOPPED,
@@ -56,6 +58,8 @@ class CoreStats(ScrapyCoreStats):
 
 class ItemLife(Component):
     """Ends the spider when its item may not go on, and the item when its spider ends."""
+
+    collection: Collection
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -101,6 +105,8 @@ class ItemLife(Component):
 class ReadingLife(Component):
     """Begins and ends whoever reads streams, and does not outlive the process beside which it runs."""
 
+    collection: StreamReader
+
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         extension = cls(crawler)
@@ -118,14 +124,13 @@ class ReadingLife(Component):
 
     def _look(self) -> None:
         self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
-        reader = cast("StreamReader", self.collection)
-        self._maintenance.is_enabled = reader.is_reading
+        self._maintenance.is_enabled = self.collection.is_reading
         slot = self.engine._slot
         if slot is not None and slot.closing is not None:
             # Whatever is under way would keep it from ending; it is read again by whoever comes next.
             self._looking.cancel()
             self.crawler.signals.send_catch_log(collection_over)
-        elif reader.is_done:
+        elif self.collection.is_done:
             self._end("finished")
         elif self._parent and os.getppid() != self._parent:
             self.crawler.signals.send_catch_log(collection_over)
@@ -140,13 +145,14 @@ class ReadingLife(Component):
         self._looking.cancel()
         self._maintenance.close()
         self.publish()
-        reader = cast("StreamReader", self.collection)
-        reader.end()
-        reader.database.close()
+        self.collection.end()
+        self.collection.database.close()
 
 
 class ProgressDisplay(Component):
     """Draws a collection while it runs, in a terminal; elsewhere it prints a line now and then."""
+
+    collection: Collection
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -199,6 +205,8 @@ class ProgressDisplay(Component):
 
 class LostDocuments(Component):
     """Gives a state to documents that a pipeline dropped, or that met an error in code of one's own."""
+
+    collection: Collection
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
+    from tarantula.crawl.collection import Collection
+
+
 ROBOTS_MAX_BYTES = 5_000_000
 """A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
 PRIVATE_META_KEYS = ("allow_private",)
@@ -38,6 +41,8 @@ PRIVATE_META_KEYS = ("allow_private",)
 
 class ScopeMiddleware(Component):
     """Asks scope once more before a request leaves, and again when its headers have come."""
+
+    collection: Collection
 
     def process_request(self, request: Request) -> None:
         entry: FrontierEntry | None = request.meta.get("entry")
@@ -175,6 +180,8 @@ logger = logging.getLogger(__name__)
 
 class _LinkMiddleware(Component):
     """Has work only when a middleware that knows nothing of batches stands between the two."""
+
+    collection: Collection
 
     knows_batches = True
 

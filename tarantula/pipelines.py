@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from tarantula import signals
 from tarantula.core.errors import TarantulaError
@@ -12,18 +12,21 @@ from tarantula.items import CollectedDocument
 from tarantula.streams.reading.answers import ReadAttempt
 
 if TYPE_CHECKING:
+    from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
 
 
 class KeepPipeline(Component):
     """Keeps what was read of sources, and lets other items pass."""
 
+    collection: StreamReader
+
     async def process_item(self, item: Any) -> Any:
         """Keep a reading; it is done with when it is committed."""
         if not isinstance(item, ReadAttempt):
             return item
         try:
-            await cast("StreamReader", self.collection).store(item)
+            await self.collection.store(item)
         except TarantulaError as error:
             self.stop(error)
         return item
@@ -31,6 +34,8 @@ class KeepPipeline(Component):
 
 class StorePipeline(Component):
     """Stores documents, and lets other items pass."""
+
+    collection: Collection
 
     async def process_item(self, item: Any) -> Any:
         """Store a document; it is done with when it is committed."""

@@ -30,6 +30,9 @@ from tarantula.scope.rule import Candidate
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from tarantula.crawl.collection import Collection
+
+
 logger = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 10.0
@@ -43,6 +46,8 @@ HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 class PageRenderer(Component):
     """Renders the pages of one collection."""
+
+    collection: Collection
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)

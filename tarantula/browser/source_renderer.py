@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin
 
 from playwright.async_api import Error as PlaywrightError
@@ -44,9 +44,9 @@ _names = count(1)
 
 
 class SourceRenderer(Component):
-    @property
-    def reader(self) -> StreamReader:
-        return cast("StreamReader", self.collection)
+    """Renders the pages of sources."""
+
+    collection: StreamReader
 
     async def render(self, visit: StreamVisit, exchange: Exchange) -> bytes:
         """Return the HTML of a page after the steps of the source."""
@@ -151,16 +151,16 @@ class _Opened:
             return None
         server = server_of(url)
         is_own = server == self._visit.server
-        if self._renderer.reader.is_excluded(server) or not (is_own or asked.method == "GET"):
+        if self._renderer.collection.is_excluded(server) or not (is_own or asked.method == "GET"):
             self._renderer.count("render/refused_count")
             return None
         request = await self._request(asked, url, server)
         if is_own:
             async with self._turn:
-                pause = self._renderer.reader.politeness.pause(server)
+                pause = self._renderer.collection.politeness.pause(server)
                 await asyncio.sleep(pause)
                 return await self._ask(request, is_page)
-        async with self._renderer.reader.occupied(server):
+        async with self._renderer.collection.occupied(server):
             return await self._ask(request, is_page)
 
     async def _request(self, asked: Asked, url: str, server: str) -> Request:

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Awaitable
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from scrapy import Request
 from scrapy.core.scheduler import BaseScheduler
@@ -22,6 +22,7 @@ from tarantula.links.link import LinkKind
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
+    from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
     from tarantula.streams.reading.visits import StreamVisit
 
@@ -95,6 +96,8 @@ ROOT_ENTRY = FrontierEntry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIG
 
 class FrontierScheduler(TurnScheduler):
     """Turns the next waiting row into a request when its turn comes."""
+
+    collection: Collection
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -197,16 +200,13 @@ SOURCE_CHECK_SECONDS = 0.25
 class StreamScheduler(TurnScheduler):
     """Never comes to an end: there is always a source that will be due."""
 
-    @property
-    def reader(self) -> StreamReader:
-        """Whoever reads."""
-        return cast("StreamReader", self.collection)
+    collection: StreamReader
 
     def open(self, spider: Any) -> None:
         """Begin to read."""
         self._loop = asyncio.get_running_loop()
         self._headers = Headers(self.spider.request_headers())
-        self.reader.begin(self._loop, self.work_came)
+        self.collection.begin(self._loop, self.work_came)
         self._tick()
 
     def close(self, reason: str) -> None:
@@ -227,19 +227,19 @@ class StreamScheduler(TurnScheduler):
 
     def take_turn(self) -> Request | None:
         """Return a request for the sources whose turn it is."""
-        visit = self.reader.next()
+        visit = self.collection.next()
         return self._request(visit) if visit is not None else None
 
     def next_turn(self) -> float | None:
         """When the next visit may be."""
-        return self.reader.next_time()
+        return self.collection.next_time()
 
     def _tick(self) -> None:
         self._ticking = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
-        self.reader.tick()
+        self.collection.tick()
         self.publish()
-        if self.reader.writer.failure is not None:
-            self.stop(self.reader.writer.failure)
+        if self.collection.writer.failure is not None:
+            self.stop(self.collection.writer.failure)
         self.work_came()
 
     def _request(self, visit: StreamVisit) -> Request:
@@ -248,7 +248,7 @@ class StreamScheduler(TurnScheduler):
             visit.url,
             method=visit.sent.method,
             body=visit.sent.body,
-            callback=self.spider.parse,
+            callback=self.spider.callback,
             errback=self.spider.failed,
             headers=self._headers,
             dont_filter=True,

@@ -28,6 +28,8 @@ from tarantula.streams.reading.answers import (
 from tarantula.streams.reading.reader import PollReader, StreamReader
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
@@ -87,6 +89,11 @@ class StreamsSpider(BaseSpider):
             else StreamReader(installation, database)
         )
         return spider
+
+    @property
+    def callback(self) -> Callable[..., Any]:
+        """The method that parses responses."""
+        return self.parse
 
     async def parse(self, response: Response, **_: Any) -> list[ReadAttempt]:
         """Read an answer, or go where it leads."""

@@ -77,7 +77,7 @@ WINDY = CompareCondition(field="wind", sign=ComparisonSign.MORE, value="50")
         ("Preço > 3", CompareCondition(field="preco", sign=ComparisonSign.MORE, value="3")),
     ],
 )
-def test_a_sentence_is_understood_and_written_again(text: str, meaning: AlertCondition) -> None:
+def test_a_condition_is_parsed_and_formatted_again(text: str, meaning: AlertCondition) -> None:
     assert parse_rule(text) == AlertRule(when=meaning)
     assert parse_rule(format_rule(AlertRule(when=meaning))) == AlertRule(when=meaning)
 
@@ -119,7 +119,7 @@ def test_rows_are_named_before_the_condition() -> None:
         ("a" * 2001, 2000, "The condition has 2001 letters, and 2000 is the limit."),
     ],
 )  # fmt: skip
-def test_what_is_not_understood_is_said_with_its_place(text: str, position: int, sentence: str) -> None:
+def test_syntax_errors_have_a_position(text: str, position: int, sentence: str) -> None:
     with pytest.raises(ConditionSyntaxError) as refused:
         parse_rule(text)
     assert (str(refused.value), refused.value.position) == (sentence, position)
@@ -154,7 +154,7 @@ rules = st.one_of(
 
 
 @given(rules)
-def test_every_condition_is_the_same_after_it_was_written_and_read(rule: AlertRule) -> None:
+def test_every_condition_survives_formatting_and_parsing(rule: AlertRule) -> None:
     assert parse_rule(format_rule(rule)) == rule
     assert AlertRule.model_validate_json(rule.model_dump_json()) == rule
 
@@ -163,7 +163,7 @@ WORDS = 'a > 1 and or not ( ) silent for is record high : % in by " 2h'.split()
 
 
 @given(st.text(max_size=60) | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_whatever_is_written_is_understood_or_refused_with_a_sentence(text: str) -> None:
+def test_any_text_is_parsed_or_refused_with_a_sentence(text: str) -> None:
     rule, refused = tried(text)
     if rule is not None:
         assert parse_rule(format_rule(rule)) == rule
@@ -180,7 +180,7 @@ def tried(text: str) -> tuple[AlertRule | None, ConditionSyntaxError | None]:
         return None, error
 
 
-def test_parentheses_that_are_deeper_than_they_look_are_refused() -> None:
+def test_hidden_nesting_is_refused() -> None:
     text = "a > 1"
     for _ in range(12):
         text = f"a > 1 or a > 2 and ({text})"
@@ -188,7 +188,7 @@ def test_parentheses_that_are_deeper_than_they_look_are_refused() -> None:
         parse_rule(text)
 
 
-def test_trees_that_programs_send_have_limits_too() -> None:
+def test_trees_sent_as_json_have_limits_too() -> None:
     tree: dict[str, object] = {"kind": "silent", "seconds": 5}
     for _ in range(30):
         tree = {"kind": "not", "of": tree}

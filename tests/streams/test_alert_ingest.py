@@ -12,7 +12,7 @@ from tests.support.sources import BEGIN, SECOND, follow, kept, one
 TITLES = ["War and peace", "Another war", "Peace", "The last war", "Wars", "Nothing"]
 
 
-def test_values_that_are_read_make_alerts_fire_with_their_units(database: Database) -> None:
+def test_ingested_values_fire_alerts_with_their_units(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "quantity", "unit": "°C"}])
     new_alert(database, "value > 86 °F")
     for second, text in enumerate(["29,4 °C", "30,2 °C", "30,2 °C", "n/a", "31 °C", "20 °C", "88 °F"]):

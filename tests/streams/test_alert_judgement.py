@@ -30,7 +30,7 @@ def test_it_fires_once_when_it_becomes_true_and_again_after_it_was_false(databas
     assert [(one.at - BEGIN) / 1e6 for one in firings(database)] == [1, 4]
 
 
-def test_what_is_undone_has_not_fired_and_fires_when_it_is_done(database: Database) -> None:
+def test_a_rolled_back_firing_is_repeated_when_the_events_are_committed(database: Database) -> None:
     source = new_source(database)
     new_alert(database, "temperature > 30", hold="10s")
     come(database, source, 0, temperature=20)
@@ -49,7 +49,7 @@ def judge_and_fail(database: Database, source: int) -> None:
         raise ZeroDivisionError
 
 
-def test_an_alert_on_a_source_that_is_there_knows_its_past(database: Database) -> None:
+def test_a_new_alert_starts_with_the_history_of_its_source(database: Database) -> None:
     source = new_source(database)
     for second, value in enumerate([50, 20, 40]):
         come(database, source, second, temperature=value)
@@ -57,7 +57,7 @@ def test_an_alert_on_a_source_that_is_there_knows_its_past(database: Database) -
         new_alert(database, condition, second=2.5)
     new_alert(database, "temperature > 35", second=2.5, at_first=True)
     assert [one.why for one in firings(database)] == ["temperature is above 35: it is 40."]
-    # 40 is no news, and 45 is no record after 50.
+    # 40 is known already, and 45 is no record after 50.
     assert come(database, source, 3, temperature=45) == []
     assert come(database, source, 4, temperature=51) == [
         "temperature is higher than ever: it is 51, and the highest before was 50."
@@ -76,7 +76,7 @@ def test_silence_is_judged_by_the_clock(database: Database) -> None:
     assert [(one.at - BEGIN) // 1_000_000 for one in firings(database)] == [7200, 16200]
 
 
-def test_rows_each_on_their_own_or_together_or_one_by_name(database: Database) -> None:
+def test_rows_are_judged_separately_together_or_by_name(database: Database) -> None:
     source = new_source(database, keys="points")
     each, some, one = (new_alert(database, f"{rows}points > 30") for rows in ("", "any row: ", 'row "Porto": '))
     came(database, source, 0, {("points", "Porto"): 20, ("points", "Benfica"): 20, ("points", "Braga"): 40})
@@ -85,7 +85,7 @@ def test_rows_each_on_their_own_or_together_or_one_by_name(database: Database) -
     came(database, source, 3, {("points", team): 1 for team in ("Porto", "Benfica", "Braga")})
     came(database, source, 4, {("points", "Benfica"): 33})
     fired = [(one.alert_id, one.row, (one.at - BEGIN) // 1_000_000) for one in firings(database)]
-    # Braga was above from the first: together they were true already.
+    # Braga was above the limit from the start, so the combined condition was true already.
     assert sorted(fired) == sorted(
         [(each, "Porto", 1), (each, "Benfica", 2), (each, "Benfica", 4), (some, "", 4), (one, "Porto", 1)]
     )
@@ -114,7 +114,7 @@ def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: D
     assert {one.alert_id for one in firings(database)} == {mine, other, silence}
 
 
-def test_an_alert_that_is_off_is_not_judged_and_begins_anew_when_it_is_on(database: Database) -> None:
+def test_an_inactive_alert_is_not_judged_and_starts_over_when_activated(database: Database) -> None:
     source = new_source(database)
     number = new_alert(database, "temperature > 30")
     come(database, source, 0, temperature=20)
@@ -143,7 +143,7 @@ def test_an_alert_that_is_off_is_not_judged_and_begins_anew_when_it_is_on(databa
         ("temperature", "At the end of the condition: one of "),
     ],
 )  # fmt: skip
-def test_what_cannot_be_watched_is_said(sqlite: Database, condition: str, complaint: str) -> None:
+def test_invalid_conditions_are_refused_with_a_sentence(sqlite: Database, condition: str, complaint: str) -> None:
     fields = [{"key": key, "kind": kind, "place": {"css": "b"}} for key, kind in
               (("temperature", "quantity"), ("wind", "decimal"), ("sky", "text"))]  # fmt: skip
     new_source(sqlite, fields=fields)
@@ -152,7 +152,7 @@ def test_what_cannot_be_watched_is_said(sqlite: Database, condition: str, compla
     assert str(refused.value).startswith(complaint)
 
 
-def test_a_hold_for_what_is_over_at_once_is_refused(sqlite: Database) -> None:
+def test_a_hold_on_a_momentary_condition_is_refused(sqlite: Database) -> None:
     new_source(sqlite)
     with pytest.raises(TarantulaError, match="A change or a record is over at once"):
         new_alert(sqlite, "temperature changed", hold="10m")
@@ -173,7 +173,7 @@ def test_a_hold_for_what_is_over_at_once_is_refused(sqlite: Database) -> None:
         ({}, "v > 3", 3, 4),
     ],
 )
-def test_limits_are_read_as_the_field_is(
+def test_literals_are_parsed_with_the_type_of_the_field(
     sqlite: Database, field: dict[str, str], condition: str, below: float, above: float
 ) -> None:
     source = new_source(sqlite, fields=[{"key": "v", "place": {"css": "b"}, **field}])
@@ -183,7 +183,7 @@ def test_limits_are_read_as_the_field_is(
     assert len(come(sqlite, source, 2, v=above)) == 1
 
 
-def test_nobody_has_alerts_without_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_alerts_per_person_is_limited(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     new_source(sqlite)
     monkeypatch.setattr(alerts, "MAX_ALERTS_PER_PERSON", 1)
     new_alert(sqlite, "wind > 3", owner="ana")
@@ -192,7 +192,7 @@ def test_nobody_has_alerts_without_end(sqlite: Database, monkeypatch: pytest.Mon
         new_alert(sqlite, "wind > 3", owner="ana")
 
 
-def test_alerts_go_with_their_source(database: Database) -> None:
+def test_removing_a_source_removes_its_alerts(database: Database) -> None:
     source = new_source(database)
     new_alert(database, "wind > 3")
     come(database, source, 0, wind=1)

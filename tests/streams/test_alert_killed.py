@@ -29,7 +29,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 
 def expected(condition: str, hold: int, count: int) -> list[int]:
-    """When it fires, if nobody is killed."""
+    """Return when the alert fires if no process is killed."""
     meanings = {("wind", text): SeenValue(text, Decimal(text)) for text in "358"}
     watch = AlertWatch(AlertTerms(parse_rule(condition), meanings, hold=hold * SECOND), WatchMemory(since=0))
     fired = list[int]()
@@ -40,7 +40,7 @@ def expected(condition: str, hold: int, count: int) -> list[int]:
     return fired
 
 
-def test_killed_again_and_again_each_fires_once(database: Database, database_config: Config) -> None:
+def test_killed_repeatedly_each_alert_fires_once(database: Database, database_config: Config) -> None:
     source = new_source(database)
     alerts = {new_alert(database, condition, **terms): condition for condition, terms in CONDITIONS.items()}
     for kill in range(KILLS):
@@ -57,7 +57,7 @@ def test_killed_again_and_again_each_fires_once(database: Database, database_con
     for alert, condition in alerts.items():
         fired = [(one.at - BEGIN) // SECOND for one in firings(database) if one.alert_id == alert]
         wanted = expected(condition, 1 if CONDITIONS[condition] else 0, len(moments))
-        # The last one killed may not have looked at the clock any more.
+        # The last process may have been killed before it judged the passing of time.
         assert fired == wanted[: len(fired)]
         assert len(wanted) - len(fired) <= bool(CONDITIONS[condition])
         assert len(fired) == len(set(fired))

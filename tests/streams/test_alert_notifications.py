@@ -28,12 +28,12 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fire(database: Database, source: int, second: int = 0) -> None:
-    """Let an alert on wind above 3 fire."""
+    """Make an alert on wind above 3 fire."""
     come(database, source, second, wind=1)
     come(database, source, second + 1, wind=5)
 
 
-def test_web_hooks_and_mail_are_told_once_with_the_reason(database: Database, database_config: Config) -> None:
+def test_webhooks_and_mail_get_one_message_with_the_reason(database: Database, database_config: Config) -> None:
     with Listener() as hook, Mailbox() as mail:
         source = new_source(database)
         new_alert(database, "wind > 3", name="Storm", notify=[hook.address, mail.address])
@@ -52,7 +52,7 @@ def test_web_hooks_and_mail_are_told_once_with_the_reason(database: Database, da
     assert (firing.news, firing.tell_at) == (None, None)
 
 
-def test_of_several_firings_there_is_one_message(sqlite: Database, config: Config) -> None:
+def test_pending_firings_share_a_message(sqlite: Database, config: Config) -> None:
     with Listener() as hook:
         source = new_source(sqlite)
         new_alert(sqlite, "wind > 3", notify=[hook.address])
@@ -63,7 +63,7 @@ def test_of_several_firings_there_is_one_message(sqlite: Database, config: Confi
         assert heard["message"].count("wind rose above 3") == 10
 
 
-def test_an_address_that_refuses_harms_nobody_and_is_told_later(database: Database, database_config: Config) -> None:
+def test_a_failing_address_is_retried_and_does_not_affect_others(database: Database, database_config: Config) -> None:
     with Listener() as friend, Listener(status=500) as deaf, Mailbox(refuses=True):
         source = new_source(database)
         new_alert(database, "wind > 3", notify=[deaf.address, friend.address])
@@ -81,7 +81,7 @@ def test_an_address_that_refuses_harms_nobody_and_is_told_later(database: Databa
     assert {firing.news for firing in firings(database)} == {None}
 
 
-def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
+def test_an_address_is_given_up_after_all_tries_and_passwords_are_not_logged(
     sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture
 ) -> None:
     source, now, tries, said = new_source(sqlite), NOW, 0, list[str]()
@@ -106,7 +106,7 @@ def test_who_always_refuses_is_given_up_and_passwords_are_not_logged(
     assert not any("secret" in words for words in ours)
 
 
-def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, database_config: Config) -> None:
+def test_another_process_sends_what_a_dead_one_had_claimed(database: Database, database_config: Config) -> None:
     with Listener() as hook:
         source = new_source(database)
         new_alert(database, "wind > 3", notify=[hook.address])
@@ -117,7 +117,7 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
         assert len(hook.heard) == 1
 
 
-def test_nobody_is_told_of_a_source_that_they_may_not_see_any_more(sqlite: Database, config: Config) -> None:
+def test_no_message_is_sent_about_a_source_that_became_private(sqlite: Database, config: Config) -> None:
     with Listener() as hook:
         source = new_source(sqlite, owner="ana")
         number = new_alert(sqlite, "wind > 3", owner="rui", notify=[hook.address])

@@ -24,7 +24,7 @@ def tried(database: Database, number: int, begin: float = -10, end: float = END)
         return dry_run(session, alert, BEGIN + round(begin * SECOND), BEGIN + round(end * SECOND))
 
 
-def test_it_says_what_the_alert_did(database: Database) -> None:
+def test_a_dry_run_agrees_with_the_stored_firings(database: Database) -> None:
     source = new_source(database)
     conditions = ("wind > 3", "wind changed by 50%", "wind is record high", "silent for 50s", "wind rose by 3 in 10s")
     numbers = [new_alert(database, condition, pause="2s") for condition in conditions]
@@ -39,7 +39,7 @@ def test_it_says_what_the_alert_did(database: Database) -> None:
         assert (done.count, done.moments, done.notes) == (len(fired), 10, [])
 
 
-def test_a_stretch_begins_with_what_was_known_then(database: Database) -> None:
+def test_a_period_starts_with_the_state_at_its_beginning(database: Database) -> None:
     source = new_source(database, keys="points")
     for second in range(10):
         came(database, source, second, {("points", "Porto"): second % 4, ("points", "Braga"): 5 - second % 4})
@@ -51,7 +51,7 @@ def test_a_stretch_begins_with_what_was_known_then(database: Database) -> None:
     assert tried(database, number, 100, 200).notes == ["There are no events in that time."]
 
 
-def test_one_that_is_not_stored_is_tried_too(sqlite: Database) -> None:
+def test_an_alert_that_is_not_stored_can_be_tried(sqlite: Database) -> None:
     source = new_source(sqlite)
     for second, value in enumerate([1, 5, 1, 5]):
         come(sqlite, source, second, wind=value)
@@ -62,7 +62,7 @@ def test_one_that_is_not_stored_is_tried_too(sqlite: Database) -> None:
     assert (done.count, firings(sqlite)) == (2, [])
 
 
-def test_what_was_forgotten_is_said(database: Database) -> None:
+def test_deleted_events_are_noted(database: Database) -> None:
     source = new_source(database)
     for second, value in enumerate([1, 5, 1, 5]):
         come(database, source, second, wind=value)

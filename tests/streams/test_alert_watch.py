@@ -38,7 +38,7 @@ def seen(value: Value) -> SeenValue:
 
 
 def meant(rule: AlertRule) -> dict[tuple[str, str], SeenValue]:
-    """What is written in a condition, where numbers are plain."""
+    """Return the literals of a rule, where numbers are plain."""
     found = dict[tuple[str, str], SeenValue]()
     for leaf in leaf_conditions(rule.when):
         for text in (getattr(leaf, "value", ""), f"by {getattr(leaf, 'amount', '')}"):
@@ -52,7 +52,7 @@ def meant(rule: AlertRule) -> dict[tuple[str, str], SeenValue]:
 def run(
     rule: AlertRule, story: Sequence[tuple[float, Mapping[Any, Value]]], end: float = 0, **terms: Any
 ) -> list[WatchFiring]:
-    """Return what fires; what is remembered goes through JSON after every step, as through a database."""
+    """Return the firings; the state goes through JSON after every step, as through the database."""
     going_by, memory, fired = AlertTerms(rule, meant(rule), **terms), WatchMemory(since=0), list[WatchFiring]()
     fired += AlertWatch(going_by, memory).start(0)
     for at, values in story:
@@ -68,7 +68,7 @@ def seconds(fired: Sequence[WatchFiring]) -> list[float]:
 
 
 def series(*values: Value | None, key: str = "t") -> list[tuple[float, dict[str, Value]]]:
-    """A value a second; nothing where there is none."""
+    """Return one value a second; no event where it is ``None``."""
     return [(at, {key: value}) for at, value in enumerate(values) if value is not None]
 
 
@@ -140,11 +140,11 @@ def test_conditions(condition: str, values: list[Value], fires: list[float]) -> 
         ("any row: t > 3", [(0, {("a", "t"): 1}), (1, {("a", "t"): 5})], "t (a) rose above 3: it was 1, it is 5."),
     ],
 )
-def test_it_says_why_with_the_values(condition: str, story: list[tuple[float, Any]], why: str) -> None:
+def test_reasons_contain_the_values(condition: str, story: list[tuple[float, Any]], why: str) -> None:
     assert [one.why for one in run(parse_rule(condition), story)] == [why]
 
 
-def test_a_unit_stands_behind_its_numbers() -> None:
+def test_numbers_are_shown_with_their_unit() -> None:
     (fired,) = run(parse_rule("t > 30"), series(29.4, 30.2), units={"t": "°C"})
     assert fired.why == "t rose above 30 °C: it was 29.4 °C, it is 30.2 °C."
 
@@ -161,33 +161,33 @@ def test_it_fires_when_it_was_true_for_long_enough_and_no_later() -> None:
     rule = parse_rule("t > 30")
     story: list[tuple[float, dict[str, Value]]] = [(0, {"t": 20}), (10, {"t": 31}), (14, {"t": 20}), (20, {"t": 32})]
     assert seconds(run(rule, story, end=100, hold=5 * SECOND)) == [25]
-    # Whether somebody looks at the clock or the next event comes first is the same.
+    # The result is the same whether the clock or the next event comes first.
     assert seconds(run(rule, [*story, (300, {"t": 10})], hold=5 * SECOND)) == [25]
 
 
-def test_between_two_firings_is_the_least_time() -> None:
+def test_the_pause_between_firings_is_kept() -> None:
     story = series(1, 5, 1, 5, 1, 5)
     assert seconds(run(parse_rule("t > 3"), story, end=60, pause=10 * SECOND)) == [1, 11]
-    # A change is over when the time has passed.
+    # A change is over when the pause ends.
     assert seconds(run(parse_rule("t rose"), story, end=60, pause=3 * SECOND)) == [1, 5]
 
 
-def test_missing_values_are_not_false() -> None:
+def test_unknown_values_are_not_false() -> None:
     story: list[tuple[float, dict[str, Value]]] = [(0, {"t": 1}), (1, {"t": 5}), (2, {"t": "n/a"}), (3, {"t": 5})]
     assert seconds(run(parse_rule("t > 3"), story)) == [1]
 
 
-def test_first_values_fire_only_when_that_is_asked_for() -> None:
+def test_first_values_fire_only_with_at_first() -> None:
     assert run(parse_rule("t > 3"), series(5)) == []
     assert seconds(run(parse_rule("t > 3"), series(5), at_first=True)) == [0]
     assert run(parse_rule("t changed or t is record high"), series(5), at_first=True) == []
-    # What makes it true is another, first value: it was not so before, but nobody knows.
+    # Another first value makes it true: whether it was true before is unknown.
     assert run(parse_rule("t > 3 and u > 3"), [(0, {"t": 5}), (1, {"u": 5}), (2, {"t": 6})]) == []
     # It is true whatever the first value is.
     assert seconds(run(parse_rule("t > 3 or u > 3"), [(0, {"t": 1}), (1, {"t": 5, "u": 5})])) == [1]
 
 
-def test_silence_is_told_once_and_again_after_an_event() -> None:
+def test_silence_fires_once_and_again_after_an_event() -> None:
     story: list[tuple[float, dict[str, Value]]] = [(1, {"t": 1}), (3, {"t": 2}), (20, {"t": 3})]
     fired = run(parse_rule("silent for 5s"), story, end=100)
     assert seconds(fired) == [8, 25]
@@ -205,7 +205,7 @@ def test_entries_of_a_feed_are_judged_one_by_one() -> None:
     assert seconds(run(rule, story, each_event=True)) == [1, 2]
 
 
-def test_what_is_remembered_stays_small_however_much_comes() -> None:
+def test_the_state_stays_small_however_many_events_arrive() -> None:
     rule = parse_rule("t is record high in 1d or t is record low in 1d or t changed by 1000000 in 1d")
     watch = AlertWatch(AlertTerms(rule, meant(rule)), WatchMemory(since=0))
     for second in range(4 * MAX_TRAIL_VALUES):
@@ -216,7 +216,7 @@ def test_what_is_remembered_stays_small_however_much_comes() -> None:
     assert last.why == "t is the highest in 1d: it is 2001, and was 1998 at most."
 
 
-def test_an_expression_that_would_take_years_is_neither_true_nor_false() -> None:
+def test_a_regular_expression_that_times_out_is_unknown() -> None:
     rule = parse_rule('not t matches "^(a|aa)+$"')
     assert run(rule, series("a", "a" * 60 + "b")) == []
 
@@ -266,7 +266,7 @@ def held_against_the_model(condition: AlertCondition, story: Story, end: int, **
 
 @settings(max_examples=150)
 @given(any_of(lasting), stories, st.integers(0, 2), st.integers(0, 5), st.integers(0, 8), st.booleans())
-def test_what_lasts_fires_as_the_slowest_way_tells(
+def test_lasting_conditions_agree_with_the_model(
     condition: AlertCondition, story: Story, margin: int, hold: int, pause: int, at_first: bool
 ) -> None:
     terms = {"margin": margin, "hold": hold, "pause": pause, "at_first": at_first}
@@ -275,15 +275,17 @@ def test_what_lasts_fires_as_the_slowest_way_tells(
 
 @settings(max_examples=150)
 @given(any_of(compared | momentary), stories, st.integers(0, 2), st.integers(0, 8), st.booleans())
-def test_changes_and_records_fire_as_the_slowest_way_tells(
+def test_changes_and_records_agree_with_the_model(
     condition: AlertCondition, story: Story, margin: int, pause: int, at_first: bool
 ) -> None:
     held_against_the_model(condition, story, story[-1][0] + 20, margin=margin, pause=pause, at_first=at_first)
 
 
 @given(windowed, stories)
-def test_changes_within_a_window_fire_as_the_slowest_way_tells(condition: AlertCondition, story: Story) -> None:
-    """The model looks every second: what time alone makes true is not told, so it looks only when something comes."""
+def test_changes_within_a_window_agree_with_the_model(condition: AlertCondition, story: Story) -> None:
+    """The model evaluates every second; changes caused by time alone are not reported, so it is compared at events
+    only.
+    """
     model, fires = Model(condition), list[float]()
     for at, values in story:
         if model.truth(condition, True, at, frozenset(), frozenset()) is False:

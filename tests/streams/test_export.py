@@ -51,7 +51,7 @@ def fill(database: Database, number: int = 10, **values: Any) -> int:
     return series
 
 
-def test_csv_and_json_and_parquet_say_the_same(database: Database) -> None:
+def test_csv_json_and_parquet_agree(database: Database) -> None:
     fill(database)
     parquet = pytest.importorskip("pyarrow.parquet")
     with database.reading() as session:
@@ -65,7 +65,7 @@ def test_csv_and_json_and_parquet_say_the_same(database: Database) -> None:
     assert [one | {"at": one["at"].isoformat()} for one in table] == objects
 
 
-def test_a_level_is_exported_whether_it_was_summed_up_or_not(database: Database) -> None:
+def test_a_level_is_exported_whether_it_was_aggregated_or_not(database: Database) -> None:
     series = fill(database, 200)
     values = [(BEGIN + place * SECOND, f"{place}.10") for place in range(200)]
     expected = {place: row for place, row in calculated(values).items() if place[0] == "minute"}
@@ -91,7 +91,7 @@ def test_a_level_is_exported_whether_it_was_summed_up_or_not(database: Database)
     assert series
 
 
-def test_an_export_of_much_needs_little_memory(sqlite: Database) -> None:
+def test_a_large_export_needs_little_memory(sqlite: Database) -> None:
     with sqlite.session() as session:
         series = new_series(session)
         store_events(session, [event(series, BEGIN + place * SECOND, str(place)) for place in range(15_000)])
@@ -106,7 +106,7 @@ def test_an_export_of_much_needs_little_memory(sqlite: Database) -> None:
     assert most < 1_500_000
 
 
-def test_a_feed_is_wellformed_whatever_a_page_had(sqlite: Database) -> None:
+def test_a_feed_is_well_formed_whatever_a_page_contains(sqlite: Database) -> None:
     fill(sqlite, title=f"Price {AWFUL}", description=AWFUL)
     with sqlite.reading() as session:
         source = registry.get(session, "weather.lisboa")
@@ -122,7 +122,7 @@ def test_a_feed_is_wellformed_whatever_a_page_had(sqlite: Database) -> None:
     assert tree.find("a:link", names).get("href") == "http://example.org/?a=1&b=2"
 
 
-def test_prometheus_reads_the_last_values_of_what_is_public(sqlite: Database) -> None:
+def test_prometheus_gets_the_latest_values_of_public_sources(sqlite: Database) -> None:
     fill(sqlite)
     with sqlite.session() as session:
         rows = series_of(session, 1, [("value", AWFUL)])
@@ -136,7 +136,7 @@ def test_prometheus_reads_the_last_values_of_what_is_public(sqlite: Database) ->
     assert samples == {("weather.lisboa", "value", ""): 9.1, ("weather.lisboa", "value", AWFUL): -3.5}
 
 
-def test_commands_write_a_feed_and_what_prometheus_reads_of_single_events(
+def test_commands_write_a_feed_and_prometheus_text_for_events_only(
     sqlite: Database, stream: typer.Typer, tmp_path: Path
 ) -> None:
     fill(sqlite, 3, private=True)
@@ -196,14 +196,16 @@ def test_commands_show_events_history_and_export(sqlite: Database, stream: typer
         (["history", "weather.lisboa", "--begin", "2026-06-12", "--end", "2025-01-01"], "ends before it begins"),
     ],
 )
-def test_what_cannot_be_shown_is_said(sqlite: Database, stream: typer.Typer, arguments: list[str], why: str) -> None:
+def test_invalid_requests_are_refused_with_a_sentence(
+    sqlite: Database, stream: typer.Typer, arguments: list[str], why: str
+) -> None:
     fill(sqlite, 1)
     outcome = CliRunner().invoke(stream, arguments)
     assert isinstance(outcome.exception, TarantulaError)
     assert why in str(outcome.exception)
 
 
-def test_a_line_of_bars_has_gaps_and_no_trouble_with_sizes() -> None:
+def test_a_sparkline_has_gaps_and_takes_any_magnitude() -> None:
     assert sparkline([0, None, 7, float("inf")]) == "▁ █ "
     assert sparkline([3, 3]) == "▁▁"
     assert sparkline([]) == "" == sparkline([None])

@@ -22,7 +22,7 @@ BEGIN = 1_767_225_600_000_000
 STEP = 7_300_000
 RETENTION = "events=1h minutes=6h"
 
-# Every value follows from its number, so whoever is killed goes on where the database says, and stores some again.
+# Every value follows from its index, so a new process continues where the database ends, and stores some events again.
 CHILD = """
 import sys
 from sqlalchemy import func, select
@@ -54,7 +54,7 @@ def value_of(number: int) -> str:
     return f"{(number * 7919) % 1000 / 100}"
 
 
-def test_killed_again_and_again_levels_are_exact(database: Database, database_config: Config) -> None:
+def test_killed_repeatedly_levels_are_exact(database: Database, database_config: Config) -> None:
     dice = random.Random(11)
     with database.session() as session:
         series = new_series(session, "Europe/Lisbon", retention=RETENTION)

@@ -11,10 +11,10 @@ from tarantula.models import Level
 
 EVENTS = 8_000
 LIMIT = 50.0
-"""Milliseconds of a processor, for one drawing."""
+"""Processor time per chart, milliseconds."""
 
 
-def test_levels_are_those_that_arrow_calculates_and_any_window_is_quick(database: Database) -> None:
+def test_levels_agree_with_arrow_and_any_window_is_quick(database: Database) -> None:
     pytest.importorskip("pyarrow")
     series = new_series(database)
     fill(database, series, EVENTS)

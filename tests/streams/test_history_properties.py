@@ -64,7 +64,7 @@ def numbered() -> Iterator[int]:
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(actions, draw.sampled_from(ZONES), draw.tuples(moments, moments), draw.integers(1, 30))
-def test_levels_and_windows_are_what_the_events_say(
+def test_levels_and_windows_agree_with_the_events(
     sqlite: Database, numbered: Iterator[int], done: list[object], zone: str, window: tuple[int, int], most: int
 ) -> None:
     name = f"source.n{next(numbered)}"
@@ -121,9 +121,7 @@ def check_window(database: Database, series: int, known: dict[int, str], window:
     draw.datetimes(datetime(1900, 1, 1), datetime(2037, 12, 31)),  # noqa: DTZ001
     draw.integers(-200, 200),
 )
-def test_buckets_of_every_zone_are_made_of_whole_ones_of_the_grain_below(
-    zone: str, moment: datetime, minutes: int
-) -> None:
+def test_buckets_of_every_zone_consist_of_whole_finer_buckets(zone: str, moment: datetime, minutes: int) -> None:
     calendar = BucketCalendar(ZoneInfo(zone))
     where = int((moment.replace(tzinfo=UTC) + timedelta(minutes=minutes)).timestamp()) * SECOND
     below = where
@@ -150,7 +148,7 @@ def test_buckets_of_every_zone_are_made_of_whole_ones_of_the_grain_below(
         ("Australia/Lord_Howe", "2026-04-05 12:00", Grain.DAY, 24.5),
     ],
 )
-def test_days_are_as_long_as_the_clock_on_the_wall_has_them(zone: str, moment: str, grain: Grain, hours: float) -> None:
+def test_days_follow_local_time(zone: str, moment: str, grain: Grain, hours: float) -> None:
     calendar = BucketCalendar(ZoneInfo(zone))
     start = calendar.start_of(at(moment, zone), grain)
     assert (calendar.local(start).hour, calendar.local(start).minute) == (0, 0)

@@ -35,7 +35,7 @@ from tests.support.sources import (
 AWAY = FailedReading(SourceStatus.UNREACHED, "Its server did not answer.")
 
 
-def test_only_what_changed_is_an_event(database: Database) -> None:
+def test_only_changed_values_are_events(database: Database) -> None:
     follow(database)
     outcomes = texts(database, "12", "12", "12.0", "13", "13", "12")
     assert [len(outcome.events) for outcome in outcomes] == [1, 0, 0, 1, 0, 1]
@@ -45,7 +45,7 @@ def test_only_what_changed_is_an_event(database: Database) -> None:
     assert (state.read_at, state.event_at) == (BEGIN + 5 * SECOND, BEGIN + 5 * SECOND)
 
 
-def test_a_reading_without_change_moves_no_stamp(database: Database) -> None:
+def test_an_unchanged_reading_leaves_the_stamp(database: Database) -> None:
     source = follow(database)
     kept(database, source, one("12"))
     stamp = state_of(database).stamp
@@ -57,7 +57,7 @@ def test_a_reading_without_change_moves_no_stamp(database: Database) -> None:
     assert state_of(database).stamp > stamp
 
 
-def test_rows_are_series_of_their_own(database: Database) -> None:
+def test_each_row_is_a_series(database: Database) -> None:
     source = follow(database, fields=[{"key": "goals"}, {"key": "club", "kind": "text"}])
     rows = [ReadRow({"goals": "1", "club": "Porto"}, "home"), ReadRow({"goals": "0", "club": "Benfica"}, "away")]
     kept(database, source, SourceReading(rows=rows))
@@ -68,7 +68,7 @@ def test_rows_are_series_of_their_own(database: Database) -> None:
     assert all_values(database, "club", "away") == ["Benfica"]
 
 
-def test_what_nobody_said_a_field_is_is_told_from_its_first_text_and_written_down(database: Database) -> None:
+def test_the_kind_of_a_field_is_guessed_from_its_first_text_and_stored(database: Database) -> None:
     link = {"key": "link", "place": {"css": "a", "attribute": "href"}}
     source = follow(database, fields=[{"key": "value"}, {"key": "words"}, link])
     kept(database, source, SourceReading(rows=[ReadRow({"value": "12", "words": "cloudy", "link": "b.html"})]))
@@ -79,14 +79,14 @@ def test_what_nobody_said_a_field_is_is_told_from_its_first_text_and_written_dow
     assert told.field("value").aggregation is not None
 
 
-def test_whole_numbers_that_nobody_chose_become_decimals_when_one_comes(database: Database) -> None:
+def test_guessed_integers_become_decimals_when_needed(database: Database) -> None:
     follow(database)
     texts(database, "12", "12.5")
     assert all_values(database) == ["12", "12.5"]
     assert not put_aside(database)
 
 
-def test_a_text_that_is_not_what_the_field_is_is_put_aside(database: Database) -> None:
+def test_a_text_that_cannot_be_parsed_is_put_aside(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "integer"}])
     texts(database, "12", "closed", "closed", "shut")
     assert all_values(database) == ["12"]
@@ -97,7 +97,7 @@ def test_a_text_that_is_not_what_the_field_is_is_put_aside(database: Database) -
     assert state_of(database).status == SourceStatus.READ
 
 
-def test_missing_is_not_zero_and_is_said_after_as_many_misses_as_wanted(database: Database) -> None:
+def test_a_missing_value_is_not_zero_and_shows_after_the_configured_misses(database: Database) -> None:
     source = follow(database, misses=3)
     kept(database, source, one("12"))
     for second in (1, 2):
@@ -116,21 +116,21 @@ def test_missing_is_not_zero_and_is_said_after_as_many_misses_as_wanted(database
     assert all_values(database) == ["12"]
 
 
-def test_a_source_that_was_never_read_says_at_once_what_is_wrong(database: Database) -> None:
+def test_a_source_that_was_never_read_shows_problems_at_once(database: Database) -> None:
     source = follow(database)
     kept(database, source, AWAY)
     state = state_of(database)
     assert (state.status, state.sentence, state.news) == (SourceStatus.UNREACHED, AWAY.sentence, None)
 
 
-def test_a_refusal_is_said_at_once(database: Database) -> None:
+def test_a_refusal_shows_at_once(database: Database) -> None:
     source = follow(database)
     kept(database, source, one("12"))
     kept(database, source, FailedReading(SourceStatus.REFUSED, "robots.txt excludes it."), 1)
     assert state_of(database).status == SourceStatus.REFUSED
 
 
-def test_a_value_far_outside_is_put_aside_and_believed_when_it_stays(database: Database) -> None:
+def test_an_outlier_is_put_aside_and_accepted_when_it_stays(database: Database) -> None:
     follow(database)
     usual = ["100", "101", "99", "100", "102", "101"]
     texts(database, *usual, "10000")
@@ -145,13 +145,13 @@ def test_a_value_far_outside_is_put_aside_and_believed_when_it_stays(database: D
     assert all_values(database)[-1] == "10003"
 
 
-def test_a_value_far_outside_that_comes_and_goes_is_never_believed(database: Database) -> None:
+def test_an_outlier_that_comes_and_goes_is_never_accepted(database: Database) -> None:
     follow(database)
     texts(database, *["100", "101"] * 3, *["10000", "10000", "101"] * 4)
     assert set(all_values(database)) == {"100", "101"}
 
 
-def test_readings_without_change_make_a_range_known(database: Database) -> None:
+def test_unchanged_readings_count_for_the_usual_range(database: Database) -> None:
     source = follow(database)
     kept(database, source, one("100"))
     for second in range(1, 6):
@@ -160,7 +160,7 @@ def test_readings_without_change_make_a_range_known(database: Database) -> None:
     assert all_values(database) == ["100"]
 
 
-def test_what_is_too_long_or_unstorable_harms_nothing(database: Database) -> None:
+def test_long_and_unstorable_texts_are_handled(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "integer"}, {"key": "words", "kind": "text"}])
     rows = [ReadRow({"value": "1" * 1_000_000, "words": "a\0b\ud800"})]
     kept(database, source, SourceReading(rows=rows))
@@ -171,7 +171,7 @@ def test_what_is_too_long_or_unstorable_harms_nothing(database: Database) -> Non
     assert len(row.read) <= 1000
 
 
-def test_news_are_events_with_times_of_their_own(database: Database) -> None:
+def test_entries_are_events_with_times_of_their_own(database: Database) -> None:
     source = follow(database, fields=[{"key": "title", "kind": "text"}, {"key": "number", "kind": "integer"}])
     noon = datetime.fromtimestamp(BEGIN / 1e6, UTC) - timedelta(hours=1)
     rows = [
@@ -189,7 +189,7 @@ def test_news_are_events_with_times_of_their_own(database: Database) -> None:
     assert not kept(database, source, SourceReading(news=True), 2).missing
 
 
-def test_what_was_put_aside_is_accepted_and_becomes_the_value(database: Database) -> None:
+def test_an_accepted_text_becomes_the_value(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "integer"}])
     texts(database, "100", "101", "99", "100", "102", "9000")
     kept(database, source, doubted("7"), 10)
@@ -202,14 +202,14 @@ def test_what_was_put_aside_is_accepted_and_becomes_the_value(database: Database
     assert state.memory["adapter"][ACCEPTED_TEXTS] == {"value": "7"}
     assert state.due_at == 0
     assert not _waiting(database)
-    # What is usual is learnt anew.
+    # The usual range starts over.
     kept(database, source, one("9000"), 11)
     assert all_values(database)[-1] == "9000"
     with pytest.raises(ConflictError, match="accepted already"), database.session() as session:
         decisions.dismiss_text(session, row.id, "ana")
 
 
-def test_what_cannot_be_the_value_is_not_accepted(database: Database) -> None:
+def test_a_text_that_cannot_be_parsed_is_not_accepted(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "integer"}])
     kept(database, source, one("closed"))
     ((_, row),) = _waiting(database)
@@ -219,7 +219,7 @@ def test_what_cannot_be_the_value_is_not_accepted(database: Database) -> None:
         decisions.accept_text(session, 99, "ana")
 
 
-def test_what_was_dismissed_is_counted_and_not_shown_again(database: Database) -> None:
+def test_a_dismissed_text_is_counted_and_not_shown_again(database: Database) -> None:
     source = follow(database)
     kept(database, source, doubted("7"))
     ((_, row),) = _waiting(database)
@@ -232,7 +232,7 @@ def test_what_was_dismissed_is_counted_and_not_shown_again(database: Database) -
     assert [row.read for _, row in _waiting(database)] == ["8"]
 
 
-def test_nothing_is_kept_of_a_source_that_is_gone(database: Database) -> None:
+def test_readings_of_a_removed_source_are_dropped(database: Database) -> None:
     source = follow(database)
     with database.reading() as session:
         gone = session.get_one(Source, source)
@@ -244,7 +244,7 @@ def test_nothing_is_kept_of_a_source_that_is_gone(database: Database) -> None:
     assert all_values(database) == []
 
 
-def test_another_persons_private_source_is_not_decided_upon(database: Database) -> None:
+def test_texts_of_private_sources_of_others_cannot_be_decided(database: Database) -> None:
     with database.session() as session:
         source = registry.add(session, config("user.ana.bank", private=True), owner="ana").id
     kept(database, source, doubted("7"))

@@ -15,7 +15,7 @@ from tests.support.histories import FAR, at, calculated, event, levels, new_seri
 DAY = 86_400_000_000
 
 
-def test_levels_are_those_of_the_events_whatever_their_order(database: Database) -> None:
+def test_levels_agree_with_the_events_in_any_order(database: Database) -> None:
     dice = Random(1)
     begin = at("2026-03-27 00:00")
     moments = sorted({begin + dice.randrange(10 * DAY) for _ in range(3000)})
@@ -35,7 +35,7 @@ def test_levels_are_those_of_the_events_whatever_their_order(database: Database)
         assert session.query(StaleLevel).count() == 0
 
 
-def test_the_same_event_twice_is_once(database: Database) -> None:
+def test_a_duplicate_event_is_stored_once(database: Database) -> None:
     with database.session() as session:
         series = new_series(session)
         one = event(series, at("2026-06-12 22:00"), "3.5")
@@ -61,7 +61,7 @@ def test_texts_have_a_count_a_first_a_last_and_a_mode(database: Database) -> Non
         assert levels(session, series)["year", at("2026-01-01")][:6] == (4, None, None, None, "sol", "névoa \\ \"'")
 
 
-def test_what_is_not_over_waits_until_it_is(database: Database) -> None:
+def test_an_unfinished_bucket_waits(database: Database) -> None:
     now = at("2026-06-12 22:00:30")
     with database.session() as session:
         series = new_series(session)
@@ -77,7 +77,7 @@ def test_what_is_not_over_waits_until_it_is(database: Database) -> None:
     assert aggregate_levels(database, now=now + DAY) == 0
 
 
-def test_more_values_than_are_counted_are_no_count(database: Database) -> None:
+def test_too_many_distinct_values_have_no_counts(database: Database) -> None:
     begin = at("2026-06-12 22:00")
     values = [(begin + place * 1_000_000, str(place)) for place in range(230)]
     with database.session() as session:
@@ -91,7 +91,7 @@ def test_more_values_than_are_counted_are_no_count(database: Database) -> None:
     assert len(kept["minute", begin][6]) == 60
 
 
-def test_series_are_made_once_and_their_last_values_are_found(database: Database) -> None:
+def test_series_are_created_once_and_have_a_last_value(database: Database) -> None:
     with database.session() as session:
         first = new_series(session)
         source = 1
@@ -109,7 +109,7 @@ def test_series_are_made_once_and_their_last_values_are_found(database: Database
 
 
 @pytest.mark.parametrize("value", ["1e3", "9" * 1001, "NaN", "Infinity", "1_000", "١٢", "", "0x10", "1."])
-def test_only_what_is_written_as_a_number_is_added(sqlite: Database, value: str) -> None:
+def test_only_numbers_are_added(sqlite: Database, value: str) -> None:
     with sqlite.session() as session:
         series = new_series(session)
         store_events(session, [event(series, at("2026-06-12 22:00"), value)])

@@ -23,7 +23,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
 
 
-def test_it_is_told_once_and_again_only_when_it_was_found_in_between(
+def test_one_message_is_sent_and_another_only_after_a_successful_reading(
     database: Database, database_config: Config
 ) -> None:
     now = datetime.now(UTC)
@@ -48,7 +48,7 @@ def test_it_is_told_once_and_again_only_when_it_was_found_in_between(
         assert len(own.heard) == 2
 
 
-def test_an_address_that_refuses_is_tried_again_and_harms_nothing(database: Database, database_config: Config) -> None:
+def test_a_failing_address_is_retried(database: Database, database_config: Config) -> None:
     now = datetime.now(UTC)
     with Listener(status=500) as deaf, Listener() as well:
         source = follow(database, misses=1, notify=[deaf.address, well.address, "json://127.0.0.1:1/"])
@@ -62,7 +62,7 @@ def test_an_address_that_refuses_is_tried_again_and_harms_nothing(database: Data
     assert state_of(database).news is None
 
 
-def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, database_config: Config) -> None:
+def test_another_process_sends_what_a_dead_one_had_claimed(database: Database, database_config: Config) -> None:
     now = datetime.now(UTC)
     with Listener() as hook:
         source = follow(database, misses=1, notify=[hook.address])
@@ -74,7 +74,9 @@ def test_who_dies_while_telling_leaves_it_to_somebody_else(database: Database, d
     assert state_of(database).news is None
 
 
-def test_of_a_private_source_the_installation_hears_nothing(database: Database, database_config: Config) -> None:
+def test_the_addresses_of_the_installation_get_nothing_about_private_sources(
+    database: Database, database_config: Config
+) -> None:
     with Listener() as everywhere:
         installation = database_config.model_copy(update={"notify": everywhere.address})
         source = follow(database, "test.bank", misses=1, private=True)

@@ -36,7 +36,7 @@ def some_events(number: int, length: int, seed: int = 3) -> list[tuple[int, str]
 
 
 def check(drawn: HistoryPoints, values: list[tuple[int, str]], most: int) -> None:
-    """Every point is what its events say, and all events of the window are in one point each."""
+    """Assert that every point agrees with its events, and that every event of the window is in exactly one point."""
     inside = [(moment, value) for moment, value in values if drawn.begin <= moment < drawn.end]
     assert drawn.is_exact
     assert len(drawn.points) <= most
@@ -94,7 +94,7 @@ def test_the_level_that_fits_is_chosen(sqlite: Database) -> None:
     assert (both[series].grain, both[series].step) == (Grain.HOUR, 3)
 
 
-def test_where_finer_is_forgotten_the_whole_bucket_is_in_it_and_that_is_said(database: Database) -> None:
+def test_deleted_finer_rows_make_the_result_inexact_and_it_says_so(database: Database) -> None:
     values = some_events(2000, 40 * DAY)
     with database.session() as session:
         series = new_series(session, "UTC", retention="events=10d minutes=10d hours=10d")
@@ -116,7 +116,7 @@ def test_where_finer_is_forgotten_the_whole_bucket_is_in_it_and_that_is_said(dat
     assert sum(point.summary.count for point in newest.points) == len(inside)
 
 
-def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
+def test_a_mode_is_counted_below_or_missing(database: Database) -> None:
     values = [(BEGIN + place * SECOND, str(place % 1000)) for place in range(3000)] + [(BEGIN + 3500 * SECOND, "7")]
     with database.session() as session:
         series = new_series(session, retention="events=1h minutes=1h")
@@ -128,7 +128,7 @@ def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
         assert drawn.points[0].summary.counts == Counter(value for _, value in values)
         assert chart_points(session, series, BEGIN, BEGIN + DAY, 1).points[0].summary.mode is None
     with database.session() as session:
-        # A later one, so that what is old may go.
+        # A later event, so that retention may delete the old ones.
         store_events(session, [event(series, BEGIN + 10 * DAY, "1")])
     sum_up_all(database)
     apply_retention(database, BEGIN + 11 * DAY)
@@ -136,7 +136,7 @@ def test_a_mode_is_told_from_below_or_not_at_all(database: Database) -> None:
         assert chart_points(session, series, BEGIN, BEGIN + DAY, 1, counting=True).points[0].summary.mode is None
 
 
-def test_a_window_that_is_none_is_refused_and_an_empty_one_is_empty(sqlite: Database) -> None:
+def test_an_invalid_window_is_refused_and_an_empty_one_has_no_points(sqlite: Database) -> None:
     with sqlite.session() as session:
         series = new_series(session)
         assert chart_points(session, series, 0, 10, 5).points == []

@@ -21,26 +21,23 @@ NOON = 1_800_000_000 * MICROSECONDS_PER_SECOND
 
 
 class SlowReader(StreamReader):
-    """For whom two seconds pass whenever it looks at the clock."""
+    """A reader whose clock advances two seconds at every call."""
 
     looks = 0
 
     def now(self) -> int:
-        """Return a later time than before."""
         self.looks += 1
         return NOON + 2 * self.looks * MICROSECONDS_PER_SECOND
 
 
 def sources(database: Database) -> list[FollowedSource]:
-    """Return all sources, as whoever reads has them in mind."""
+    """Return all sources as the reader loads them."""
     with database.reading() as session:
         found = [followed_source(one, session.get_one(SourceState, one.id)) for one in session.scalars(select(Source))]
     return [one for one in found if one is not None]
 
 
-def test_sources_of_a_page_are_due_together_also_when_a_moment_passes_between_them(
-    sqlite: Database, sqlite_config: Config
-) -> None:
+def test_sources_of_a_page_stay_due_together_although_time_passes(sqlite: Database, sqlite_config: Config) -> None:
     for name in ("test.value", "test.other"):
         follow(sqlite, name, url="http://a.example/", interval=1)
     first, second = sources(sqlite)

@@ -23,13 +23,13 @@ KILLS = 40 if FULL else 3
 SOURCES = 4
 MINUTE = 60_000_000
 PAST = 1_700_000_000_000_000 // MINUTE * MINUTE
-"""When what is still to be summed up begins."""
+"""Start of the events that still have to be aggregated."""
 FOR_GOOD = "events=forever minutes=forever"
 MINUTES = 150_000 if FULL else 10_000
 
 
 def fill(database: Database, source: int) -> int:
-    """Store a past that nobody has summed up, a value in each minute, so that there is something to do all the time."""
+    """Store a history without levels, one value a minute, so that aggregation runs all the time."""
     with database.session() as session:
         series = series_of(session, source, [("value", "")])["value", ""]
         store_events(session, [event(series, PAST + minute * MINUTE, str(minute % 97)) for minute in range(MINUTES)])
@@ -46,7 +46,7 @@ def left(database: Database) -> int:
         return session.scalar(select(func.count()).select_from(StaleLevel).where(StaleLevel.grain == Grain.MINUTE)) or 0
 
 
-def test_killed_again_and_again_levels_are_exact_and_no_event_is_twice(
+def test_killed_repeatedly_levels_are_exact_and_no_event_is_stored_twice(
     database: Database, database_config: Config
 ) -> None:
     dice, still_to_do = random.Random(7), list[int]()
@@ -74,5 +74,5 @@ def test_killed_again_and_again_levels_are_exact_and_no_event_is_twice(
             if series.id != past:
                 values = [int(value) for _, value in events]
                 assert values == sorted(set(values)), "no page made two events"
-                # What was under way at a kill is lost; nothing else is.
+                # Readings in progress at a kill are lost; nothing else is.
                 assert len(web.visits_to(f"/{series.source_id - 2}")) - len(values) <= KILLS

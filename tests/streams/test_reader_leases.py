@@ -19,7 +19,7 @@ from tests.support.crawls import ROOT, SCRAPY, describe, interrupt, start, state
 from tests.support.sources import all_values, counting, follow, reading
 
 SLACK = 0.02
-"""Seconds by which two processes' sense of time may differ."""
+"""Tolerance between the clocks of two processes, seconds."""
 
 
 def test_a_collection_and_a_stream_share_a_server_and_its_pause(database: Database) -> None:
@@ -34,20 +34,20 @@ def test_a_collection_and_a_stream_share_a_server_and_its_pause(database: Databa
             wait_until(lambda: len([path for path in paths if web.visits_to(path)]) >= 2, collector)
             read = len(all_values(database))
             collected = len(web.visits)
-            # A collection that has long to go does not keep the stream waiting, nor the other way round.
+            # A long collection does not keep the stream waiting, nor the other way round.
             wait_until(lambda: len(all_values(database)) >= read + 2, process)
             wait_until(lambda: len(web.visits) >= collected + 10, collector)
             interrupt(collector)
         visits = list(web.visits)
     gaps = [(after.time - before.time, before.path, after.path) for before, after in pairwise(visits)]
     assert min(gaps)[0] >= 0.2 - SLACK
-    # Whoever wants the longer pause has it, before and after the other's visits.
+    # The longer of both pauses applies, before and after the other's visits.
     around = [gap for gap, *both in gaps if any(path in paths for path in both)]
     assert min(around) >= 0.4 - SLACK
     assert any(state == 200 for state in states(database).values())
 
 
-def test_of_two_that_could_read_one_does_and_the_other_takes_over_when_it_is_killed(database: Database) -> None:
+def test_one_of_two_readers_reads_and_the_other_takes_over_when_it_is_killed(database: Database) -> None:
     with Web({"/": counting()}) as web:
         follow(database, url=web.url(), interval=1)
         first = start([SCRAPY, "crawl", "streams"])
@@ -65,12 +65,14 @@ def test_of_two_that_could_read_one_does_and_the_other_takes_over_when_it_is_kil
         served = len(web.visits_to("/"))
     values = list(map(int, all_values(database)))
     assert values == sorted(set(values))
-    # What was under way when it was killed is lost; nothing else is.
+    # Readings in progress at the kill are lost; nothing else is.
     assert served - len(values) <= 2
     assert not _readers(database)
 
 
-def test_a_daemon_reads_streams_and_another_goes_on_whoever_is_killed(sqlite_config: Config, sqlite: Database) -> None:
+def test_a_daemon_reads_streams_and_another_continues_when_it_is_killed(
+    sqlite_config: Config, sqlite: Database
+) -> None:
     with Web({"/": counting()}) as web:
         follow(sqlite, url=web.url(), interval=1)
         daemon = start([sys.executable, str(ROOT / "scheduler.py")])

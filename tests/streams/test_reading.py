@@ -20,12 +20,12 @@ from tests.support.crawls import wait_until
 from tests.support.sources import SECOND, all_values, counting, follow, put_aside, reading, state_of
 
 SLACK = 0.02
-"""Seconds by which two processes' sense of time may differ."""
+"""Tolerance between the clocks of two processes, seconds."""
 ADDRESSES = [f"127.0.0.{number}" for number in range(1, 14)]
 
 
 def statuses(database: Database) -> dict[str, tuple[str, str]]:
-    """Return the status of every source, and what is said of it."""
+    """Return the status and sentence of every source."""
     with database.reading() as session:
         rows = session.execute(
             select(Source.name, SourceState.status, SourceState.sentence).join(
@@ -41,7 +41,7 @@ def values_of(database: Database, name: str) -> list[str]:
         return list(session.scalars(chosen.where(Source.name == name).order_by(Event.at)))
 
 
-def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database) -> None:
+def test_any_failure_of_a_server_is_shown_and_others_continue(database: Database) -> None:
     forbidding = Answer("User-agent: *\nDisallow: /\n", "text/plain")
     thousand = "".join(f'<p class="value">{number}</p>' for number in range(1000))
     routes: dict[str, Route] = {
@@ -74,7 +74,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         follow(database, "test.excluded", url="http://127.0.0.14/", interval=1)
         nowhere = follow(database, "test.nowhere", interval=1)
         with database.session() as session:
-            # As an earlier version may have taken it.
+            # As an earlier version may have stored it.
             source = session.get_one(Source, nowhere)
             source.configuration = {**source.configuration, "url": "ftp://example.org/"}
         with reading() as process:
@@ -103,7 +103,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
         "excluded": "refused",
         "nowhere": "refused",
     }
-    # Whichever the adapter says of them: no value is kept.
+    # Whatever the adapter reports, no value is stored.
     assert {said["test.digits"][0], said["test.thousand"][0]} <= {"missing", "doubtful"}
     for name, words in {
         "busy": "429",
@@ -122,7 +122,7 @@ def test_whatever_a_server_does_is_said_and_the_others_go_on(database: Database)
     assert all(len(row.read) <= 1000 for row in put_aside(database))
 
 
-def test_due_times_keep_their_rhythm_and_a_page_is_asked_for_once(sqlite: Database) -> None:
+def test_due_times_keep_their_rhythm_and_a_page_is_requested_once(sqlite: Database) -> None:
     with Web({"/": counting('<p id="value">{0}</p><p id="other">{0}</p>')}) as web:
         for name in ("value", "other"):
             follow(sqlite, f"test.{name}", url=web.url(), interval=1, fields=[{"key": name}])
@@ -136,12 +136,12 @@ def test_due_times_keep_their_rhythm_and_a_page_is_asked_for_once(sqlite: Databa
         visits = len(web.visits_to("/"))
     assert read_at(sqlite, 1) == read_at(sqlite, 2)
     assert visits - len(read_at(sqlite, 1)) in (0, 1)
-    # The first reading is made at once; those that follow are due a second apart, without drift, however late one is.
+    # The first reading is immediate; the following ones are due a second apart, without drift, however late one is.
     assert {(state_of(sqlite, source).due_at - beat) % SECOND for source in (1, 2)} == {0}
 
 
 def read_at(database: Database, series: int) -> list[int]:
-    """Return when the values of a series were read, all of which differ."""
+    """Return the times of the events of a series, all of which have different values."""
     with database.reading() as session:
         return list(session.scalars(select(Event.at).where(Event.series_id == series).order_by(Event.at)))
 
@@ -163,7 +163,7 @@ def test_a_page_that_did_not_change_is_not_sent_again(sqlite: Database) -> None:
     assert state_of(sqlite).status == "read"
 
 
-def test_what_others_change_is_noticed(database: Database) -> None:
+def test_changes_by_others_are_noticed(database: Database) -> None:
     with Web({"/a": counting(), "/b": counting(), "/c": counting()}, ADDRESSES[:3]) as web:
         follow(database, "test.a", url=web.url("/a", "127.0.0.1"), interval=1)
         follow(database, "test.b", url=web.url("/b", "127.0.0.2"), interval=1)
@@ -172,7 +172,7 @@ def test_what_others_change_is_noticed(database: Database) -> None:
             with database.session() as session:
                 edit_source(session, "test.a", {"paused": True})
                 registry.remove(session, "test.b")
-            # Whoever knows this one knows the others' end, too.
+            # When this change is seen, the others are too.
             follow(database, "test.c", url=web.url("/c", "127.0.0.3"), interval=3600)
             wait_until(lambda: bool(values_of(database, "test.c")), process)
             seen = [len(web.visits_to(path)) for path in ("/a", "/b")]

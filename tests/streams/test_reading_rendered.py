@@ -33,7 +33,7 @@ async def account(visit: Visit, _connection: asyncio.Transport) -> Answer:
 
 
 @pytest.mark.usefixtures("chromium")
-def test_values_that_a_script_makes_and_those_behind_steps_are_read(sqlite: Database) -> None:
+def test_values_made_by_scripts_and_behind_steps_are_read(sqlite: Database) -> None:
     routes: dict[str, Route] = {
         "127.0.0.1/": Answer(LOGIN),
         "127.0.0.1/enter": enter,

@@ -23,13 +23,13 @@ def followed(number: int, path: str = "/", server: str = "a.example", **values: 
 
 
 @given(some.text(max_size=20), some.floats(1, 86400), some.integers(0, 2 * BEGIN))
-def test_the_next_moment_is_within_an_interval_and_on_the_same_rhythm(url: str, interval: float, now: int) -> None:
+def test_the_next_due_time_is_within_an_interval_and_keeps_the_rhythm(url: str, interval: float, now: int) -> None:
     step = round(interval * MICROSECONDS_PER_SECOND)
     due = next_due(url, interval, now)
     assert now < due <= now + step
     assert next_due(url, interval, due) == due + step
     assert next_due(url, interval, due - 1) == due
-    # However late it is read, the rhythm is the same, and what was missed is not made up for.
+    # However late a reading is, the rhythm stays the same, and missed readings are not made up for.
     assert (next_due(url, interval, due + 7 * step // 2) - due) % step == 0
 
 
@@ -46,7 +46,7 @@ def test_many_sources_are_spread_and_those_of_a_page_are_due_together() -> None:
     }
 
 
-def test_late_ones_are_read_soon_but_not_all_at_once() -> None:
+def test_overdue_sources_are_read_soon_at_a_limited_rate() -> None:
     moments = [spread_late(number, BEGIN, 3600) for number in range(1000)]
     assert moments[0] == BEGIN
     assert moments[-1] - BEGIN == 999 * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND
@@ -85,7 +85,7 @@ def test_a_server_has_one_visit_at_a_time_and_only_while_it_is_on_lease() -> Non
     assert later.sources == [second]
 
 
-def test_what_is_gone_is_not_visited() -> None:
+def test_removed_sources_are_not_visited() -> None:
     turns = VisitQueue()
     source = followed(1)
     turns.expect(source.server)
@@ -96,7 +96,7 @@ def test_what_is_gone_is_not_visited() -> None:
     assert turns.at(source.server).expected == 0
 
 
-def test_a_server_that_others_wait_for_is_left_to_them() -> None:
+def test_a_contested_server_is_left_to_others() -> None:
     turns = VisitQueue()
     for number in range(3):
         turns.expect("a.example")
@@ -108,7 +108,7 @@ def test_a_server_that_others_wait_for_is_left_to_them() -> None:
     assert turns.idle(3.0) == []
     turns.release(visit, 3.0)
     assert turns.idle(4.0) == []
-    # After its share of the time it goes, whatever waits.
+    # After its share of time it is returned, whatever waits.
     assert turns.next(1.0 + CONTESTED_LEASE_SECONDS) is None
     assert [turn.name for turn in turns.idle(1.0 + CONTESTED_LEASE_SECONDS)] == ["a.example"]
     turns.lose("a.example", 1.0 + CONTESTED_LEASE_SECONDS)
@@ -116,7 +116,7 @@ def test_a_server_that_others_wait_for_is_left_to_them() -> None:
     assert [turn.name for turn in turns.wanted(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
 
 
-def test_a_server_at_which_nothing_is_expected_is_given_back_after_a_while() -> None:
+def test_an_idle_lease_is_returned_after_a_while() -> None:
     turns = VisitQueue()
     turns.expect("a.example")
     turns.hold("a.example", 0.0)
@@ -128,7 +128,7 @@ def test_a_server_at_which_nothing_is_expected_is_given_back_after_a_while() -> 
 
 
 @given(some.lists(some.floats(-1e6, 1e6), min_size=MIN_RANGE_READINGS, max_size=60))
-def test_what_was_seen_is_usual_and_a_thousand_times_the_most_is_not(numbers: list[float]) -> None:
+def test_seen_values_are_usual_and_a_thousand_times_the_maximum_is_not(numbers: list[float]) -> None:
     usual = None
     for number in numbers:
         usual = extended_range(number, usual)
@@ -139,7 +139,7 @@ def test_what_was_seen_is_usual_and_a_thousand_times_the_most_is_not(numbers: li
         assert is_outlier(1000 * largest, usual)
 
 
-def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_allowed() -> None:
+def test_redirects_to_private_addresses_need_a_private_origin_or_permission() -> None:
     turns = VisitQueue()
     turns.add(followed(1))
     turns.hold("a.example", 0.0)
@@ -153,7 +153,7 @@ def test_a_redirect_leads_to_a_private_address_only_from_one_or_where_that_is_al
     assert visit.redirected_to("http://b.example/", 302, is_private=False).may_be_private
 
 
-def test_a_page_is_asked_for_with_conditions_only_if_all_its_sources_know_the_same() -> None:
+def test_conditional_requests_need_equal_validators_of_all_sources() -> None:
     sources = [followed(number) for number in range(2)]
     turns = VisitQueue()
     for source in sources:

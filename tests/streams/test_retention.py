@@ -34,7 +34,7 @@ def hourly(days: int) -> list[tuple[int, str]]:
     return [(BEGIN + hour * HOUR + dice.randrange(HOUR), str(dice.randrange(1000))) for hour in range(days * 24)]
 
 
-def test_what_is_old_is_forgotten_and_what_is_above_it_stays_exact(database: Database) -> None:
+def test_old_rows_are_deleted_and_the_levels_above_stay_exact(database: Database) -> None:
     values = hourly(60)
     now = BEGIN + 60 * DAY
     with database.session() as session:
@@ -56,7 +56,7 @@ def test_what_is_old_is_forgotten_and_what_is_above_it_stays_exact(database: Dat
     assert f"{forgot[Grain.EVENT].rows:,} events before" in told
 
 
-def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_late_event_is_refused_and_logged(database: Database, caplog: pytest.LogCaptureFixture) -> None:
     values = hourly(30)
     now = BEGIN + 30 * DAY
     with database.session() as session:
@@ -79,7 +79,7 @@ def test_a_late_event_is_refused_and_said(database: Database, caplog: pytest.Log
         assert "too late: 2 events." in " ".join(retention_summary(session, series).sentences)
 
 
-def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: Database) -> None:
+def test_a_row_limit_deletes_the_oldest_whole_buckets_and_never_the_newest_event(database: Database) -> None:
     values = hourly(20)
     now = BEGIN + 20 * DAY
     with database.session() as session:
@@ -97,9 +97,7 @@ def test_by_size_the_oldest_go_in_whole_buckets_and_the_newest_never(database: D
         assert len(newest_events(session, series, limit=1000)) == 50
 
 
-def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(
-    sqlite: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_deletions_take_several_transactions(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tarantula.streams.history.retention.ROWS_PER_TRANSACTION", 7)
     values = [(BEGIN + place * SECOND, str(place)) for place in range(300)] + [(BEGIN + 9 * DAY, "1")]
     with sqlite.session() as session:
@@ -122,7 +120,7 @@ def test_what_was_removed_in_one_go_may_be_more_than_fits_in_one_transaction(
         ("events=36h minutes=2w days=10y", "events=1d12h minutes=14d hours=forever days=forever"),
     ],
 )  # fmt: skip
-def test_people_write_how_long_things_are_kept(text: str, written: str) -> None:
+def test_retention_is_parsed(text: str, written: str) -> None:
     if "days=10y" in text:
         with pytest.raises(ValidationError, match="Days would be deleted sooner than hours"):
             Retention.model_validate(text)
@@ -145,11 +143,11 @@ def test_people_write_how_long_things_are_kept(text: str, written: str) -> None:
         ("events=1y minutes=30d", "Minutes would be deleted sooner than events"),
     ],
 )
-def test_what_cannot_be_is_answered_with_a_sentence(text: str, why: str) -> None:
+def test_invalid_retention_is_refused_with_a_sentence(text: str, why: str) -> None:
     with pytest.raises(TarantulaError, match=why):
         source_of(retention=text)
 
 
-def test_limits_are_told_in_words() -> None:
+def test_limits_are_formatted() -> None:
     read = Retention(events=RetentionLimit(30 * 86_400, 1000), minutes=RetentionLimit(rows=5))
     assert read.sentence.startswith("events for 30d and at most the last 1,000; minutes the last 5; hours for good")

@@ -35,7 +35,7 @@ def become(database: Database, **field: str) -> None:
         edit_source(session, "weather.lisboa", {"fields": said})
 
 
-def test_in_another_unit_the_past_is_converted_and_levels_stay_exact(database: Database) -> None:
+def test_a_new_unit_converts_the_history_and_levels_stay_exact(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for number, text in enumerate(WINDS):
         kept(database, source, one(text), number * 3000)
@@ -52,7 +52,7 @@ def test_in_another_unit_the_past_is_converted_and_levels_stay_exact(database: D
     assert kept(database, source, one("10 nós"), 20_001).status == "read", "what is usual is learnt anew"
 
 
-def test_in_another_unit_an_alert_means_the_same(database: Database) -> None:
+def test_a_new_unit_does_not_change_the_meaning_of_an_alert(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "quantity", "unit": "°C"}])
     new_alert(database, "value > 30", margin="2", at_first=True)
     new_alert(database, "value changed by 5")
@@ -61,7 +61,7 @@ def test_in_another_unit_an_alert_means_the_same(database: Database) -> None:
     become(database, kind="quantity", unit="°F")
     assert firings(database) == []
     now = time.time() - BEGIN / SECOND + 10
-    # 30 °C are 86 °F, five degrees are nine, and the margin of two is 3.6: at 83 °F it is not armed again.
+    # 30 °C are 86 °F, a difference of five degrees is nine, and a margin of two is 3.6: at 83 °F it is not armed again.
     for second, text in enumerate(["76 °F", "85 °F", "87 °F", "83 °F", "87 °F", "82 °F", "87 °F"]):
         kept(database, source, one(text), now + second)
     assert [(one.alert_id, one.why.partition(":")[0]) for one in firings(database)] == [
@@ -71,7 +71,7 @@ def test_in_another_unit_an_alert_means_the_same(database: Database) -> None:
     ]
 
 
-def test_words_become_numbers_where_they_are_some(database: Database) -> None:
+def test_texts_become_numbers_where_possible(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "text"}])
     for second, text in enumerate(["1.234,5", "closed", "987,25"]):
         kept(database, source, one(text), second)
@@ -82,7 +82,7 @@ def test_words_become_numbers_where_they_are_some(database: Database) -> None:
     assert all_values(database) == ["1.234,5", "closed", "987,25"]
 
 
-def test_what_was_summed_up_and_forgotten_is_converted(database: Database) -> None:
+def test_levels_without_events_are_converted(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "quantity", "unit": "°C"}], retention="events=1d")
     for day, text in enumerate(["10 °C", "20 °C", "15 °C", "25 °C"]):
         kept(database, source, one(text), day * DAY)
@@ -99,7 +99,7 @@ def test_what_was_summed_up_and_forgotten_is_converted(database: Database) -> No
     assert year[:6] == (8, f"{sum(celsius) * 1.8 + 8 * 32:g}", "50", "78.8", "50", "78.8")
 
 
-def test_without_a_unit_on_the_page_the_numbers_stay_as_they_are_written(database: Database) -> None:
+def test_numbers_without_a_unit_on_the_page_are_unchanged(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS], retention="events=1d")
     for day in range(3):
         kept(database, source, one(str(10 + day)), day * DAY)
@@ -111,7 +111,7 @@ def test_without_a_unit_on_the_page_the_numbers_stay_as_they_are_written(databas
         assert {level[2] for (grain, _), level in levels(session, 1).items() if grain == "year"} == {"10"}
 
 
-def test_too_much_is_not_read_anew(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_history_is_not_converted(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for second, text in enumerate(WINDS):
         kept(database, source, one(text), second)
@@ -121,7 +121,7 @@ def test_too_much_is_not_read_anew(database: Database, monkeypatch: pytest.Monke
     assert all_values(database)[0] == "10"
 
 
-def test_what_was_read_by_another_description_is_not_kept(database: Database) -> None:
+def test_readings_of_an_older_revision_are_dropped(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS])
     with database.reading() as session:
         row = session.get_one(Source, source)
@@ -133,7 +133,7 @@ def test_what_was_read_by_another_description_is_not_kept(database: Database) ->
     assert state_of(database).status == "new"
 
 
-def test_what_was_understood_before_is_what_is_written_with_what_came_meanwhile(database: Database) -> None:
+def test_texts_parsed_in_advance_are_written_with_events_that_came_meanwhile(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for second, text in enumerate(WINDS):
         kept(database, source, one(text), second)
@@ -151,8 +151,8 @@ def test_what_was_understood_before_is_what_is_written_with_what_came_meanwhile(
     assert all_values(database) == ["18.52", "22.224", "16.668", "23.15", "20", "20.372"]
 
 
-def test_killed_while_the_past_is_read_anew_it_is_one_thing_or_the_other(sqlite: Database) -> None:
-    """With ``TARANTULA_FULL_SIZE=1`` it is killed forty times."""
+def test_killed_during_a_conversion_the_history_is_either_old_or_new(sqlite: Database) -> None:
+    """With ``TARANTULA_FULL_SIZE=1`` the process is killed forty times."""
     source, dice, units = follow(sqlite, fields=[IN_KNOTS]), random.Random(7), {"kn": "1", "km/h": "1.852"}
     kept(sqlite, source, one("0 kn"))
     numbers = range(1, 6001)

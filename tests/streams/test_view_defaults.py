@@ -29,29 +29,29 @@ TEAMS = ("Sporting", "Porto", "Benfica", "Barcelos", "Oliveirense", "Valongo", "
         ([ValueKind.TEXT, ValueKind.INTEGER], 2, ViewKind.TABLE),
     ],
 )
-def test_what_is_shown_at_first_depends_on_the_values(kinds: list[ValueKind], rows: int, kind: ViewKind) -> None:
+def test_the_default_kind_depends_on_the_values(kinds: list[ValueKind], rows: int, kind: ViewKind) -> None:
     assert default_kind(kinds, rows) == kind
 
 
 @pytest.mark.parametrize(
     ("interval", "window"), [(1, 5 * MINUTE), (10, HOUR), (60, 6 * HOUR), (300, DAY), (86400, 365 * DAY)]
 )
-def test_a_window_has_room_for_some_readings(interval: float, window: float) -> None:
+def test_the_default_window_fits_the_interval(interval: float, window: float) -> None:
     assert default_window(interval) == window
 
 
 def shown(database: Database, kind: str = "table") -> ViewProjection:
-    """Look at the league."""
+    """Project the view of the league."""
     view = read_view({"kind": kind, "parts": [{"source": "liga", "field": field} for field in ("team", "points")]})
     return views.view_data(context_of(database, Role.READER, "ana"), view, now() - following.HOUR, now())
 
 
 def table(database: Database, source: int, *teams: str) -> None:
-    """Read the league, with these teams in this order."""
+    """Ingest a reading of the league, with these teams in this order."""
     was_read(database, source, now(), {team: {"team": team, "points": "9"} for team in teams})
 
 
-def test_rows_stand_as_the_source_has_them_and_leave_with_it(database: Database) -> None:
+def test_rows_follow_the_order_of_the_page_and_leave_with_it(database: Database) -> None:
     source = followed(database, "liga", {"team": "text", "points": "integer"})
     table(database, source, *TEAMS)
     assert [record.row for record in shown(database).records] == list(TEAMS)
@@ -61,7 +61,7 @@ def test_rows_stand_as_the_source_has_them_and_leave_with_it(database: Database)
     assert [track.row for track in shown(database, "line").tracks[:3]] == ["Benfica", "Sporting", "Porto"]
 
 
-def test_a_row_that_somebody_asked_for_by_name_stays(database: Database) -> None:
+def test_a_row_selected_by_name_stays(database: Database) -> None:
     source = followed(database, "liga", {"team": "text", "points": "integer"})
     table(database, source, "Porto", "Tomar")
     table(database, source, "Porto")
@@ -70,7 +70,7 @@ def test_a_row_that_somebody_asked_for_by_name_stays(database: Database) -> None
     assert [record.row for record in seen.records] == ["Tomar"]
 
 
-def test_a_value_that_stays_the_same_is_drawn_to_the_last_reading(database: Database) -> None:
+def test_an_unchanged_value_is_drawn_to_the_last_reading(database: Database) -> None:
     source = followed(database, "liga", {"team": "text", "points": "integer"})
     first = now() - following.HOUR // 2
     for at in (first, now()):
@@ -80,7 +80,7 @@ def test_a_value_that_stays_the_same_is_drawn_to_the_last_reading(database: Data
     assert track.points[-1].at - first > following.HOUR // 4
 
 
-def test_news_are_seen_as_what_happened(database: Database) -> None:
+def test_entries_are_shown_as_events(database: Database) -> None:
     source = followed(database, "feeds.nasa", {"title": "text"})
     was_news(database, source, [{"title": "Launch"}, {"title": "Landing"}])
     view = views.add_source_view(context_of(database, Role.READER, "ana"), "feeds.nasa").view

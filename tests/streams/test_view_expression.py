@@ -37,7 +37,7 @@ WINDOW = {"a": WindowSummary(4, 10.0, 1.0, 5.0, 2.0, 5.0), "b": WindowSummary(3)
         (".5 * 2.", 1),
     ],
 )
-def test_it_comes_to_what_mathematics_says(text: str, value: float) -> None:
+def test_results_are_correct(text: str, value: float) -> None:
     found = parse_expression(text).value({"a": 8.0, "b": 2.0}, WINDOW)
     assert found == pytest.approx(value)
 
@@ -45,7 +45,7 @@ def test_it_comes_to_what_mathematics_says(text: str, value: float) -> None:
 @pytest.mark.parametrize(
     "text", ["a / 0", "c + 1", "sqrt(0 - a)", "10 ^ 400", "(0 - 8) ^ 0.5", "mean(b)", "count(c)", "log(0)", "0 ^ -1"]
 )
-def test_what_is_no_number_is_nothing(text: str) -> None:
+def test_undefined_results_are_missing(text: str) -> None:
     assert parse_expression(text).value({"a": 8.0, "c": None}, WINDOW) is None
 
 
@@ -68,13 +68,13 @@ def test_what_is_no_number_is_nothing(text: str) -> None:
         ("1" * (MAX_FORMULA_CHARS + 1), f"at most {MAX_FORMULA_CHARS}"),
     ],
 )
-def test_what_is_none_is_refused_with_a_sentence(text: str, said: str) -> None:
+def test_invalid_formulas_are_refused_with_a_sentence(text: str, said: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         parse_expression(text)
     assert said in str(refused.value)
 
 
-def test_it_says_which_values_it_needs() -> None:
+def test_a_formula_lists_its_letters() -> None:
     expression = parse_expression("(a - mean(b)) / C")
     assert sorted(expression.letters) == ["a", "b", "c"]
     assert sorted(expression.windowed) == ["b"]
@@ -88,7 +88,7 @@ TEXTS = given_by.recursive(
 
 
 @given(text=TEXTS, a=given_by.integers(-9, 9), b=given_by.integers(-9, 9))
-def test_it_agrees_with_python(text: str, a: int, b: int) -> None:
+def test_results_agree_with_python(text: str, a: int, b: int) -> None:
     try:
         wanted = eval(text, {}, {"a": float(a), "b": float(b)})
     except ZeroDivisionError:
@@ -98,7 +98,7 @@ def test_it_agrees_with_python(text: str, a: int, b: int) -> None:
 
 
 @given(text=given_by.text(alphabet="ab1.+-*/^(), meanxu", max_size=30))
-def test_whatever_is_written_is_worked_out_or_refused(text: str) -> None:
+def test_any_text_is_computed_or_refused(text: str) -> None:
     try:
         expression = parse_expression(text)
     except ExpressionError:

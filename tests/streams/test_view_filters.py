@@ -43,12 +43,12 @@ def view(**values: Any) -> ViewConfig:
         ("row", "contains", "or", ["Porto", "Sporting"]),
     ],
 )
-def test_rows_are_chosen_by_conditions(of: str, operator: str, value: str, rows: list[str]) -> None:
+def test_records_are_filtered_by_conditions(of: str, operator: str, value: str, rows: list[str]) -> None:
     wanted = view(conditions=[{"of": of, "operator": operator, "value": value}])
     assert [record.row for record in filter_records(TABLE, wanted)] == rows
 
 
-def test_every_condition_has_to_be_fulfilled() -> None:
+def test_all_conditions_must_be_met() -> None:
     conditions = [{"of": "a", "operator": ">", "value": "9"}, {"of": "row", "operator": "contains", "value": "s"}]
     assert [record.row for record in filter_records(TABLE, view(conditions=conditions))] == ["Sporting"]
 
@@ -64,7 +64,7 @@ def test_every_condition_has_to_be_fulfilled() -> None:
         ("", False, ["Porto", "Benfica", "Sporting"]),
     ],
 )
-def test_rows_are_ordered_and_what_has_no_value_is_last(order: str, descending: bool, rows: list[str]) -> None:
+def test_records_are_sorted_with_missing_values_last(order: str, descending: bool, rows: list[str]) -> None:
     assert [record.row for record in filter_records(TABLE, view(order=order, descending=descending))] == rows
 
 
@@ -73,7 +73,7 @@ def point(at: int, value: float) -> TrackPoint:
     return TrackPoint(at, value, WindowSummary(1, value, value, value, value, value))
 
 
-def test_points_are_chosen_by_their_own_values() -> None:
+def test_points_are_filtered_by_their_values() -> None:
     tracks = [
         ViewTrack(POINTS, "Porto", [point(1, 5), point(2, 7)]),
         ViewTrack(POINTS, "Benfica", [point(1, 9)]),
@@ -85,7 +85,7 @@ def test_points_are_chosen_by_their_own_values() -> None:
     assert [(one.at, one.value) for one in left.points] == [(2, 7)]
 
 
-def test_a_formula_is_worked_out_in_every_row_and_a_value_without_rows_counts_for_all() -> None:
+def test_a_formula_is_computed_for_every_row_and_values_without_a_row_apply_to_all() -> None:
     rows = [
         ViewRecord("", {"b": ViewCell("30", 30)}),
         ViewRecord("Porto", {"a": ViewCell("60", 60)}),
@@ -96,7 +96,7 @@ def test_a_formula_is_worked_out_in_every_row_and_a_value_without_rows_counts_fo
     assert found == {"": None, "Porto": ViewCell("2", 2.0), "Benfica": None}
 
 
-def test_a_formula_in_time_goes_by_the_latest_of_each_value() -> None:
+def test_a_formula_over_time_uses_the_latest_values() -> None:
     celsius, wind = ViewColumn("a", "Temperature", ValueKind.DECIMAL), ViewColumn("b", "Wind", ValueKind.DECIMAL)
     tracks = [ViewTrack(celsius, "", [point(10, 20), point(30, 22)]), ViewTrack(wind, "", [point(20, 4), point(30, 2)])]
     worked = [(ViewColumn("c", "Felt", ValueKind.DECIMAL), parse_expression("a - b - count(a)"))]
@@ -104,7 +104,7 @@ def test_a_formula_in_time_goes_by_the_latest_of_each_value() -> None:
     assert [(one.at, one.value) for one in felt.points] == [(20, 14.0), (30, 18.0)]
 
 
-def test_summaries_are_put_together_in_order() -> None:
+def test_summaries_are_merged_in_order() -> None:
     track = ViewTrack(POINTS, "", [point(1, 5), point(2, -7), point(3, 4)])
     assert track.summary == WindowSummary(3, 2, -7, 5, 5, 4)
     assert (track.summary.mean, track.summary.change) == (2 / 3, -1)
@@ -125,14 +125,14 @@ def test_summaries_are_put_together_in_order() -> None:
         ({"colour": "red"}, "There is no field colour"),
     ],
 )
-def test_a_view_that_makes_no_sense_is_refused_with_a_sentence(values: dict[str, Any], said: str) -> None:
+def test_an_invalid_view_is_refused_with_a_sentence(values: dict[str, Any], said: str) -> None:
     with pytest.raises(TarantulaError) as refused:
         view(**values)
     assert said in str(refused.value)
 
 
 @pytest.mark.parametrize("kind", ViewKind)
-def test_every_way_of_showing_says_what_it_needs(kind: ViewKind) -> None:
+def test_every_kind_of_view_says_what_it_needs(kind: ViewKind) -> None:
     words, number = [COACH], [POINTS, ViewColumn("b", "Games", ValueKind.INTEGER)]
     assert misfit_reason(view(kind=kind), number) == ""
     refused = misfit_reason(view(kind=kind), words)
@@ -140,12 +140,12 @@ def test_every_way_of_showing_says_what_it_needs(kind: ViewKind) -> None:
     assert (refused == "") == (kind in anything)
 
 
-def test_words_can_be_counted() -> None:
+def test_texts_can_be_counted() -> None:
     assert misfit_reason(view(kind="bar", function="count"), [COACH]) == ""
     assert misfit_reason(view(kind="line", function="count"), [COACH]) != ""
 
 
-def test_coordinates_are_told_by_name_or_else_by_order() -> None:
+def test_coordinates_are_found_by_name_or_else_by_order() -> None:
     wind, longitude, latitude = (
         ViewColumn(letter, title, ValueKind.DECIMAL)
         for letter, title in zip("abc", ["Wind", "Lon", "lat"], strict=True)
