@@ -1,4 +1,4 @@
-"""``scrapy crawl``, with a sentence instead of a traceback."""
+"""``scrapy crawl``: collect a publication, read streams, or run a hand-written spider; errors are one sentence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from asyncio import Task
 from collections.abc import Awaitable
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
+from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 
 from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.engine.blame import failure_sentence
 from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item
+from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.publication import PublicationSpider
 from tarantula.spiders.streams import StreamsSpider
 
@@ -21,19 +24,29 @@ logger = logging.getLogger(__name__)
 
 
 class Command(ScrapyCrawl):
-    """Looks before it starts, so that what is wrong is said in one sentence."""
+    """Checks before it starts, so that mistakes are reported in one sentence."""
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
             raise UsageError("Name one spider: `scrapy list` shows them.", print_help=False)
-        self._check(args[0], opts.spargs)
         assert self.crawler_process is not None
-        crawler = self.crawler_process.create_crawler(args[0])
+        try:
+            spider = self.crawler_process.spider_loader.load(args[0])
+        except KeyError:
+            spider = PublicationSpider
+        if not issubclass(spider, BaseSpider):
+            super().run(args, opts)
+            return
+        try:
+            self._check(args[0], spider, opts.spargs)
+            crawler = self.crawler_process.create_crawler(args[0])
+        except TarantulaError as error:
+            raise UsageError(str(error), print_help=False) from error
         run = self.crawler_process.crawl(crawler, **opts.spargs)
         self.crawler_process.start()
-        self._tell(run)
+        self._report_failure(run, crawler)
         collection = getattr(crawler.spider, "collection", None)
-        if args[0] == StreamsSpider.name:
+        if issubclass(spider, StreamsSpider):
             is_well = collection is not None and collection.trouble is None
             self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else 2
             return
@@ -45,13 +58,13 @@ class Command(ScrapyCrawl):
             self._complete(collection.urn)
 
     @staticmethod
-    def _tell(run: Awaitable[None]) -> None:
-        """Say why a spider could not be made: nobody else hears of it."""
+    def _report_failure(run: Awaitable[None], crawler: Crawler) -> None:
+        """Log why a spider could not be started: Scrapy does not."""
         error = run.exception() if isinstance(run, Task) and run.done() and not run.cancelled() else None
         if isinstance(error, TarantulaError):
             logger.error("%s", error)
         elif error is not None:
-            logger.error("The spider could not be made.", exc_info=error)
+            logger.error("%s", failure_sentence(error, crawler.settings), exc_info=error)
 
     def _complete(self, urn: str) -> None:
         restore_signal_handlers()
@@ -61,15 +74,13 @@ class Command(ScrapyCrawl):
             logger.error("%s", error)
             self.exitcode = 2
         except KeyboardInterrupt:
-            logger.warning("%s is not converted; `tarantula item resume %s` goes on.", urn, urn)
+            logger.warning("%s is not converted; continue with `tarantula item resume %s`.", urn, urn)
             self.exitcode = EXIT_INTERRUPTED
 
-    def _check(self, spider: str, arguments: dict[str, str]) -> None:
-        if spider == StreamsSpider.name:
-            return
-        if spider == PublicationSpider.name and "name" not in arguments:
-            raise UsageError("Say which publication: scrapy crawl publication -a name=NAME", print_help=False)
-        try:
-            check_can_begin(Config(), arguments.get("name", spider), arguments.get("item"))
-        except TarantulaError as error:
-            raise UsageError(str(error), print_help=False) from error
+    @staticmethod
+    def _check(name: str, spider: type[BaseSpider], arguments: dict[str, str]) -> None:
+        if name == PublicationSpider.name and "name" not in arguments:
+            raise UsageError("Name the publication: scrapy crawl publication -a name=NAME", print_help=False)
+        spider.check_arguments(arguments)
+        if not issubclass(spider, StreamsSpider):
+            check_can_begin(Config(), arguments.get("name", name), arguments.get("item"))

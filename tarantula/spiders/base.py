@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from scrapy import Request, Spider
 
+from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import did_you_mean
 from tarantula.crawl.responses import exchange_for
+from tarantula.engine.settings import apply_collection_settings
 from tarantula.fetch.exchange import Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterable
 
     from scrapy.http import Response
+    from scrapy.settings import BaseSettings
 
     from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
@@ -25,6 +29,24 @@ class BaseSpider(Spider):
     """Visits what its collection, or whoever reads streams, hands out."""
 
     collection: Collection | StreamReader
+    arguments: ClassVar[frozenset[str]] = frozenset()
+    """Arguments that ``-a`` may give."""
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Add the components of a collection."""
+        super().update_settings(settings)
+        apply_collection_settings(settings)
+
+    @classmethod
+    def check_arguments(cls, given: Iterable[str]) -> None:
+        """Reject arguments that the spider does not know."""
+        for name in given:
+            if name not in cls.arguments:
+                raise TarantulaError(
+                    f"The spider {cls.name} has no argument {name}.{did_you_mean(name, sorted(cls.arguments))} "
+                    f"It takes {', '.join(sorted(cls.arguments))}."
+                )
 
     def request_headers(self) -> dict[str, str]:
         """Return what every request says of us."""

@@ -12,9 +12,11 @@ from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document
+from tarantula.engine.settings import check_publication_settings, set_components
 from tarantula.fetch.errors import DownloadError, FetchAbandoned
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import begin_item
+from tarantula.publications.fields import COMPONENT_SETTINGS
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 
 if TYPE_CHECKING:
@@ -28,19 +30,23 @@ class PublicationSpider(BaseSpider):
     """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``."""
 
     name = "publication"
+    arguments = frozenset({"name", "item"})
     collection: Collection
     _renderer: PageRenderer | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Open the item first: its publication's own settings must be there before any component is."""
+        cls.check_arguments(kwargs)
         installation = Config()
         collection = begin_item(installation, kwargs.get("name", cls.name), kwargs.get("item"))
+        check_publication_settings(collection.config.settings)
         for key, value in collection.config.settings.items():
-            if isinstance(value, dict):
-                # A publication's own middlewares stand among the others, not in their place.
-                value = {**crawler.settings.getdict(key), **value}
-            crawler.settings.set(key, value, priority="spider")
+            if key in COMPONENT_SETTINGS:
+                # The components of a publication are added to the others; they do not replace them.
+                set_components(crawler.settings, key, {**crawler.settings.getdict(key), **value})
+            else:
+                crawler.settings.set(key, value, priority="spider")
         if crawler.settings.getbool("TARANTULA_PROGRESS"):
             crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
         crawler.settings.set("TARANTULA_ALLOW_PRIVATE", collection.may_visit_private, priority="spider")

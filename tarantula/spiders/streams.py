@@ -13,6 +13,7 @@ from tarantula.browser.chromium import browser_settings, check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
+from tarantula.engine.settings import set_components
 from tarantula.fetch.errors import FetchAbandoned, InvalidResponse
 from tarantula.fetch.resolver import is_public
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
@@ -67,6 +68,7 @@ class StreamsSpider(BaseSpider):
     """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
 
     name = "streams"
+    arguments = frozenset({"poll"})
     collection: StreamReader
     _renderer: SourceRenderer | None = None
 
@@ -74,12 +76,15 @@ class StreamsSpider(BaseSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Open the database first, and put the components of streams in the place of those of a collection."""
         require_packages()
+        cls.check_arguments(kwargs)
         with suppress(TarantulaError):
             # It is started when a source wants it; where it is missing, that source is told.
             crawler.settings.setdict(browser_settings(crawler.settings["USER_AGENT"]), priority="spider")
         for key, value in STREAM_SETTINGS.items():
-            merged = {**crawler.settings.getdict(key), **value} if isinstance(value, dict) else value
-            crawler.settings.set(key, merged, priority="spider")
+            if isinstance(value, dict):
+                set_components(crawler.settings, key, {**crawler.settings.getdict(key), **value})
+            else:
+                crawler.settings.set(key, value, priority="spider")
         installation = Config()
         spider = super().from_crawler(crawler, *args, **kwargs)
         database = open_database(installation)

@@ -1,0 +1,18 @@
+"""``scrapy view``: open a response in a browser, without storing it."""
+
+from __future__ import annotations
+
+import argparse
+
+from scrapy.commands.view import Command as ScrapyView
+
+from tarantula.spiders.preview import PreviewSpiderLoader
+
+
+class Command(ScrapyView):
+    """Scrapy's command, with previews of the spiders of publications."""
+
+    def run(self, args: list[str], opts: argparse.Namespace) -> None:
+        assert self.crawler_process is not None
+        self.crawler_process.spider_loader = PreviewSpiderLoader.from_settings(self.crawler_process.settings)
+        super().run(args, opts)

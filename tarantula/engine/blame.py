@@ -1,0 +1,37 @@
+"""Find the component of the project or the publication in which an exception was raised."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Mapping
+from typing import Any
+
+from scrapy.utils.misc import load_object
+from scrapy.utils.python import global_object_name
+
+from tarantula.publications.fields import COMPONENT_SETTINGS
+
+
+def failed_component(error: BaseException, settings: Mapping[str, Any]) -> str | None:
+    """Return the import path of the custom component whose code raised *error*, or None."""
+    own: dict[str, str] = {
+        global_object_name(component): path
+        for name in sorted(COMPONENT_SETTINGS)
+        for path, order in dict(settings.get(name) or {}).items()
+        if order is not None and not str(path).startswith(("scrapy.", "tarantula."))
+        for component in (load_object(path),)
+    }
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        receiver = frame.f_locals.get("self", frame.f_locals.get("cls"))
+        cls = receiver if isinstance(receiver, type) else type(receiver)
+        for base in cls.__mro__:
+            if global_object_name(base) in own:
+                return own[global_object_name(base)]
+    return None
+
+
+def failure_sentence(error: BaseException, settings: Mapping[str, Any]) -> str:
+    """Return why a collection could not begin, with the component that failed if one did."""
+    component = failed_component(error, settings)
+    what = f"{type(error).__name__}: {error}"
+    return f"The component {component} failed ({what})." if component else f"The collection failed to start ({what})."

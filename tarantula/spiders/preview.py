@@ -1,0 +1,75 @@
+"""Spiders for ``scrapy parse``, ``shell``, ``fetch`` and ``view``: they show what a publication makes of a response."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Request, Spider
+from scrapy.settings import BaseSettings
+
+from tarantula.core.config import Config
+from tarantula.core.database import open_database
+from tarantula.core.urls import canonical, server_of
+from tarantula.crawl.responses import document_of, exchange_for
+from tarantula.engine.plain_documents import register_document_adapter
+from tarantula.items import CollectedDocument, FrontierEntry
+from tarantula.links.link import LinkKind
+from tarantula.publications import registry
+from tarantula.publications.scope import scope_of
+from tarantula.scope.rule import Candidate
+from tarantula.spiders.base import BaseSpider
+from tarantula.spiders.loader import PublicationSpiderLoader
+
+if TYPE_CHECKING:
+    from scrapy.http import Response
+
+    from tarantula.scope.scope import Scope
+
+
+class PreviewSpider(Spider):
+    """Parses responses by the scope of a publication, without an item and without storing anything."""
+
+    _scope: Scope | None = None
+
+    @classmethod
+    def update_settings(cls, settings: BaseSettings) -> None:
+        """Keep the components of Scrapy: those of a collection store what they see."""
+        super().update_settings(settings)
+        register_document_adapter()
+
+    def parse(self, response: Response, **_: Any) -> Iterator[Any]:
+        """Yield the document that a collection would store, and a request for each link within the scope."""
+        assert response.request is not None
+        url = canonical(response.url) or response.url
+        entry = FrontierEntry(0, url, server_of(url), response.meta.get("depth", 0), LinkKind.NAVIGATION)
+        exchange = replace(exchange_for(response.request, response), note="")
+        document = document_of(entry, exchange, self.scope)
+        yield document
+        yield from (Request(link, callback=self.parse) for link in self._accepted(document))
+
+    @property
+    def scope(self) -> Scope:
+        """The scope of the publication, read from the database at the first use."""
+        if self._scope is None:
+            with open_database(Config()) as database, database.reading() as session:
+                publication = registry.get_publication(session, self.name)
+                self._scope = scope_of(session, registry.config_of(publication), publication.id)
+        return self._scope
+
+    def _accepted(self, document: CollectedDocument) -> Iterator[str]:
+        depth = document.entry.depth
+        for link in document.links:
+            if self.scope.judge(Candidate(link.url, server_of(link.url), depth + 1, link.kind)).accepted:
+                yield link.url
+
+
+class PreviewSpiderLoader(PublicationSpiderLoader):
+    """Loads a preview in place of each spider that would store something."""
+
+    def load(self, spider_name: str) -> type[Spider]:
+        spider = super().load(spider_name)
+        if not issubclass(spider, BaseSpider):
+            return spider
+        return type("PreviewSpider", (PreviewSpider,), {"name": spider_name})
