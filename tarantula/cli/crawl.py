@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -28,6 +29,8 @@ from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item, prepare_item
 from tarantula.store.listings import find_item
 from tarantula.store.visits import VisitProgress, VisitTable
+
+logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 """Seconds between two looks at the table."""
@@ -159,29 +162,30 @@ def _say_how_it_ended(urn: str, code: int) -> None:
 
 
 def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
-    collection, began = _run(name, urn)
-    if not began:
-        abandon_item(collection)
-        log = Config().home / "tarantula.log"
-        raise TarantulaError(f"The collection of {name} could not begin. {log} says why.")
-    return collection.urn, [0 if collection.trouble is None else 2]
-
-
-def _run(name: str, urn: str | None) -> tuple[Any, bool]:
-    """Run the spider in this process; return its collection, and whether it began."""
+    """Run the spider in this process; return the item's URN and its exit code."""
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
+    from tarantula.engine.blame import crawl_error, failure_sentence
     from tarantula.spiders.publication import spider_for
 
     settings = Settings()
     settings.setmodule("tarantula.settings", priority="project")
     settings.set("TARANTULA_PROGRESS", True, priority="cmdline")
-    # Until the item has a log of its own, what is logged goes here and not across the display.
+    # Log messages go here, and not across the display, until the item has a log file of its own.
     settings.set("LOG_FILE", str(Config().home / "tarantula.log"), priority="project")
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(spider_for(name))
-    process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
+    run = process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     process.start()
     restore_signal_handlers()
-    return getattr(crawler.spider, "collection", None), not process.bootstrap_failed
+    collection = getattr(crawler.spider, "collection", None)
+    error = crawl_error(run)
+    if process.bootstrap_failed or collection is None:
+        abandon_item(collection)
+        if isinstance(error, TarantulaError):
+            raise error
+        why = failure_sentence(error, crawler.settings) if error else "The collection failed to start."
+        logger.error("%s", why, exc_info=error)
+        raise TarantulaError(f"{why} The log is {crawler.settings['LOG_FILE']}.")
+    return collection.urn, [0 if collection.trouble is None else 2]

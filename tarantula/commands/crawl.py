@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import logging
-from asyncio import Task
 from collections.abc import Awaitable
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
@@ -14,7 +13,7 @@ from scrapy.exceptions import UsageError
 from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.engine.blame import failure_sentence
+from tarantula.engine.blame import crawl_error, failure_sentence
 from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item
 from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.publication import PublicationSpider
@@ -60,7 +59,7 @@ class Command(ScrapyCrawl):
     @staticmethod
     def _report_failure(run: Awaitable[None], crawler: Crawler) -> None:
         """Log why a spider could not be started: Scrapy does not."""
-        error = run.exception() if isinstance(run, Task) and run.done() and not run.cancelled() else None
+        error = crawl_error(run)
         if isinstance(error, TarantulaError):
             logger.error("%s", error)
         elif error is not None:

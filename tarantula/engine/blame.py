@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
+from asyncio import Task
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from scrapy.utils.misc import load_object
@@ -28,6 +29,11 @@ def failed_component(error: BaseException, settings: Mapping[str, Any]) -> str |
             if global_object_name(base) in own:
                 return own[global_object_name(base)]
     return None
+
+
+def crawl_error(run: Awaitable[None]) -> BaseException | None:
+    """Return the exception with which ``CrawlerProcess.crawl`` ended, if it did: Scrapy does not log it."""
+    return run.exception() if isinstance(run, Task) and run.done() and not run.cancelled() else None
 
 
 def failure_sentence(error: BaseException, settings: Mapping[str, Any]) -> str:

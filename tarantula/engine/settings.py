@@ -134,9 +134,7 @@ def check_publication_settings(settings: Mapping[str, Any]) -> None:
     """Reject settings of a publication that break a collection; log a warning for those without effect."""
     for name, value in settings.items():
         if name in FIXED_SETTINGS:
-            raise TarantulaError(
-                f"The setting {name} of the publication cannot be changed: a collection needs its own."
-            )
+            raise TarantulaError(f"The publication cannot change the setting {name}: a collection needs its own.")
         if name in COMPONENT_SETTINGS:
             _check_required(name, value)
         complaint = ineffective_setting(name) or misspelled_setting(name)

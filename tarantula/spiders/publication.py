@@ -10,12 +10,13 @@ from twisted.python.failure import Failure
 
 from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document
 from tarantula.engine.settings import check_publication_settings, set_components
 from tarantula.fetch.errors import DownloadError, FetchAbandoned
 from tarantula.items import CollectedDocument, FrontierEntry
-from tarantula.lifecycle.coordinator import begin_item
+from tarantula.lifecycle.coordinator import abandon_item, begin_item
 from tarantula.publications.fields import COMPONENT_SETTINGS
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 
@@ -40,7 +41,11 @@ class PublicationSpider(BaseSpider):
         cls.check_arguments(kwargs)
         installation = Config()
         collection = begin_item(installation, kwargs.get("name", cls.name), kwargs.get("item"))
-        check_publication_settings(collection.config.settings)
+        try:
+            check_publication_settings(collection.config.settings)
+        except TarantulaError:
+            abandon_item(collection)
+            raise
         for key, value in collection.config.settings.items():
             if key in COMPONENT_SETTINGS:
                 # The components of a publication are added to the others; they do not replace them.

@@ -38,3 +38,27 @@ class Choosy:
         if item.entry.url.endswith("print=1"):
             raise ValueError("choosy")
         return item
+
+
+class FailsInConstructor:
+    """A component whose constructor raises an exception."""
+
+    def __init__(self) -> None:
+        raise RuntimeError("no configuration file")
+
+
+class FailsAtStart:
+    """A pipeline whose open_spider raises an exception."""
+
+    def open_spider(self) -> None:
+        raise RuntimeError("no connection")
+
+    def process_item(self, item: Any) -> Any:
+        return item
+
+
+class ReturnsNothing:
+    """A pipeline that forgets to return the item."""
+
+    def process_item(self, item: Any) -> None:
+        item.reason += " Seen."

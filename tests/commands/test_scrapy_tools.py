@@ -1,0 +1,152 @@
+"""Scrapy's commands inside the project: tools that store nothing, and ``scrapy crawl`` with options of Scrapy."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tarantula.core.database import Database
+from tests.sites.drawing import page
+from tests.sites.server import Answer, Web
+from tests.support.crawls import SCRAPY, TARANTULA, describe, only_item, reasons, run, states
+
+FAULTY = "tests.support.faulty_components"
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    routes = {
+        "/": Answer(page("Journal", ["/issue.html", "http://elsewhere.test/"], images=["/logo.png"])),
+        "/issue.html": Answer(page("Issue")),
+        "/logo.png": Answer(b"\x89PNG\r\n\x1a\n", "image/png"),
+    }
+    with Web(routes) as served:
+        yield served
+
+
+@pytest.fixture
+def journal(sqlite: Database, web: Web) -> Database:
+    describe(sqlite, "journal", base_url=web.url(), depth=1)
+    return sqlite
+
+
+@pytest.mark.parametrize("spider", [[], ["--spider", "journal"]])
+def test_shell_fetches_a_response_and_stores_nothing(journal: Database, web: Web, spider: list[str]) -> None:
+    code, out, err = run(SCRAPY, "shell", web.url(), "-c", "response.status", "--nolog", *spider)
+    assert (code, out.strip()) == (0, "200"), err
+    assert states(journal) == {}
+
+
+def test_fetch_prints_a_response(journal: Database, web: Web) -> None:
+    code, out, err = run(SCRAPY, "fetch", web.url(), "--nolog")
+    assert code == 0, err
+    assert "<title>Journal</title>" in out
+
+
+def test_parse_shows_document_and_links_within_the_scope_and_stores_nothing(journal: Database, web: Web) -> None:
+    code, out, err = run(SCRAPY, "parse", "--spider", "journal", "--nocolour", web.url())
+    assert code == 0, err
+    assert "'state': 200" in out
+    assert f"<GET {web.url('/issue.html')}>" in out
+    assert "<GET http://elsewhere.test/>" not in out
+    assert states(journal) == {}
+
+
+def test_a_hand_written_spider_runs_with_the_components_of_scrapy(journal: Database, web: Web, tmp_path: Path) -> None:
+    (tmp_path / "titles.py").write_text(
+        "import scrapy\n"
+        "class Titles(scrapy.Spider):\n"
+        "    name = 'titles'\n"
+        f"    start_urls = ['{web.url()}']\n"
+        "    def parse(self, response):\n"
+        "        yield {'title': response.css('title::text').get()}\n"
+    )
+    feed = tmp_path / "titles.jsonl"
+    code, _, err = run(SCRAPY, "runspider", str(tmp_path / "titles.py"), "-o", str(feed))
+    assert code == 0, err
+    assert json.loads(feed.read_text()) == {"title": "Journal"}
+    assert states(journal) == {}
+
+
+def test_a_feed_has_collected_documents_as_plain_data(journal: Database, web: Web, tmp_path: Path) -> None:
+    feed = tmp_path / "documents.json"
+    code, _, err = run(SCRAPY, "crawl", "journal", "-O", str(feed))
+    assert code == 0, err
+    documents = {document["url"]: document for document in json.loads(feed.read_text())}
+    assert documents[web.url()]["state"] == 200
+    assert web.url("/issue.html") in documents[web.url()]["links"]
+    assert {url: document["state"] for url, document in documents.items()}.items() <= states(journal).items()
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["-a", "depth=0"], "The spider journal has no argument depth."),
+        (["-s", "DOWNLOAD_DELAY=3"], "The setting DOWNLOAD_DELAY has no effect on a collection."),
+        (["-s", "AUTOTHROTTLE_ENABLED=1"], "The setting AUTOTHROTTLE_ENABLED has no effect on a collection."),
+        (["-s", "JOBDIR=jobs"], "The setting JOBDIR has no effect on a collection."),
+        (["-s", "DOWNLAOD_WARNSIZE=3"], "Did you mean DOWNLOAD_WARNSIZE?"),
+        (["-s", "SCHEDULER=scrapy.core.scheduler.Scheduler"], "The setting SCHEDULER cannot be changed"),
+        (["-s", 'ITEM_PIPELINES={"tarantula.pipelines.StorePipeline": null}'], "cannot be switched off"),
+    ],
+)
+def test_options_without_effect_are_rejected_before_anything_starts(
+    journal: Database, options: list[str], sentence: str
+) -> None:
+    code, out, err = run(SCRAPY, "crawl", "journal", *options)
+    assert code == 2
+    assert sentence in out + err
+    assert "Traceback" not in out + err
+    assert states(journal) == {}
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        'DOWNLOADER_MIDDLEWARES={"scrapy.downloadermiddlewares.stats.DownloaderStats": 800}',
+        "ITEM_PIPELINES=",
+        "EXTENSIONS=",
+    ],
+)
+def test_components_of_the_command_line_are_added_to_ours(journal: Database, web: Web, option: str) -> None:
+    code, _, err = run(SCRAPY, "crawl", "journal", "-s", option)
+    assert code == 0, err
+    assert states(journal)[web.url("/issue.html")] == 200
+    assert only_item(journal).state == "archived"
+
+
+@pytest.mark.parametrize("component", ["FailsInConstructor", "FailsAtStart"])
+@pytest.mark.parametrize("program", [[SCRAPY, "crawl"], [TARANTULA, "crawl"]])
+def test_a_component_that_fails_at_the_start_is_named(
+    sqlite: Database, web: Web, program: list[str], component: str
+) -> None:
+    describe(sqlite, "broken", base_url=web.url(), settings={"ITEM_PIPELINES": {f"{FAULTY}.{component}": 100}})
+    code, out, err = run(*program, "broken")
+    assert code == 2
+    assert f"The component {FAULTY}.{component} failed (RuntimeError: " in out + err
+    item = only_item(sqlite)
+    assert item.state == "interrupted"
+    if program[0] == TARANTULA:
+        log = next(word for word in err.replace("\n", "").split() if word.endswith("crawl.log."))
+        assert "RuntimeError" in Path(log.rstrip(".")).read_text()
+
+
+def test_a_pipeline_that_returns_nothing_is_named_and_loses_no_document(sqlite: Database, web: Web) -> None:
+    pipelines = {f"{FAULTY}.ReturnsNothing": 100}
+    describe(sqlite, "lost", base_url=web.url("/issue.html"), settings={"ITEM_PIPELINES": pipelines})
+    code, _, err = run(SCRAPY, "crawl", "lost")
+    assert code == 0, err
+    assert states(sqlite) == {web.url("/issue.html"): -11}
+    assert f"{FAULTY}.ReturnsNothing returned nothing" in reasons(sqlite)[web.url("/issue.html")]
+    assert only_item(sqlite).state == "archived"
+
+
+def test_a_publication_cannot_replace_what_a_collection_needs(sqlite: Database, web: Web) -> None:
+    describe(sqlite, "odd", base_url=web.url(), settings={"SCHEDULER": "scrapy.core.scheduler.Scheduler"})
+    code, out, err = run(SCRAPY, "crawl", "odd")
+    assert code == 2
+    assert "The publication cannot change the setting SCHEDULER" in out + err
+    assert only_item(sqlite).state == "interrupted"
