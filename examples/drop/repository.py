@@ -22,15 +22,15 @@ from tarantula.archive.quality.validation import ItemDecision
 from tarantula.services.deposit import Deposit
 
 
-def receive(decided: ItemDecision) -> None:
-    """Take in what is valid, and withdraw what is not."""
+def receive(decision: ItemDecision) -> None:
+    """Export a valid item to the repository; withdraw a rejected one."""
     repository = Path(os.environ["DROP_REPOSITORY"])
-    package, metadata = repository / decided.urn, repository / f"{decided.urn}.json"
+    package, metadata = repository / decision.urn, repository / f"{decision.urn}.json"
     metadata.unlink(missing_ok=True)
-    if decided.validation == "valid":
+    if decision.validation == "valid":
         with Deposit() as deposit:
-            deposit.export(decided.urn, "bagit", package, force=True)
-            words = {"decision": decided.as_dict(), "indicators": deposit.indicators(decided.urn).as_dict()}
-        metadata.write_text(json.dumps(words, ensure_ascii=False, indent=2), encoding="utf-8")
+            deposit.export(decision.urn, "bagit", package, force=True)
+            content = {"decision": decision.as_dict(), "indicators": deposit.indicators(decision.urn).as_dict()}
+        metadata.write_text(json.dumps(content, ensure_ascii=False, indent=2), encoding="utf-8")
     elif package.exists():
         shutil.rmtree(package)

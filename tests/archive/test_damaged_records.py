@@ -1,4 +1,4 @@
-"""A broken record is passed over, and only that one."""
+"""Damaged WARC records are skipped, and only those."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def copied(path: Path) -> tuple[bytes, SkippedRanges, list[str]]:
     return target.getvalue(), gaps, watcher.problems
 
 
-def test_a_whole_file_comes_out_as_it_went_in(tmp_path: Path) -> None:
+def test_a_complete_file_is_copied_unchanged(tmp_path: Path) -> None:
     path, stored = written(tmp_path)
     content, gaps, problems = copied(path)
     assert (content, problems) == (path.read_bytes(), [])
@@ -37,7 +37,7 @@ def test_a_whole_file_comes_out_as_it_went_in(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("within", [0, 3, 100, -1])
 @pytest.mark.parametrize("number", range(len(NAMES)))
-def test_one_record_is_left_out_wherever_it_is_broken(tmp_path: Path, number: int, within: int) -> None:
+def test_only_the_damaged_record_is_skipped(tmp_path: Path, number: int, within: int) -> None:
     path, stored = written(tmp_path)
     whole, broken = path.read_bytes(), stored[number]
     spoiled = bytearray(whole)
@@ -57,7 +57,7 @@ def test_one_record_is_left_out_wherever_it_is_broken(tmp_path: Path, number: in
             assert read_record(tmp_path / "copy", place).raw_body == ANSWERS[name].raw_body
 
 
-def test_a_file_that_breaks_off_loses_its_last_record(tmp_path: Path) -> None:
+def test_a_truncated_file_loses_its_last_record(tmp_path: Path) -> None:
     path, stored = written(tmp_path)
     whole = path.read_bytes()
     path.write_bytes(whole[: stored[-1].offset + 50])
@@ -70,7 +70,7 @@ def test_a_file_that_breaks_off_loses_its_last_record(tmp_path: Path) -> None:
     assert gaps.new_offset(stored[-1].offset + 1_000_000) is None
 
 
-def test_what_is_no_warc_file_has_no_records(tmp_path: Path) -> None:
+def test_a_file_that_is_not_warc_has_no_records(tmp_path: Path) -> None:
     path = tmp_path / "a.warc.gz"
     path.write_bytes(b"\x1f\x8b\x08nothing of the kind" * 5000)
     content, gaps, problems = copied(path)

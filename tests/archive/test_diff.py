@@ -1,4 +1,4 @@
-"""Two items side by side."""
+"""Comparison of two items."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_new_changed_same_gone(database: Database, urns: tuple[str, str]) -> Non
     assert "same" not in {row.change for row in compared(database, *urns)[1]}
 
 
-def test_the_other_way_round(database: Database, urns: tuple[str, str]) -> None:
+def test_the_items_in_reverse_order(database: Database, urns: tuple[str, str]) -> None:
     summary, rows = compared(database, urns[1], urns[0])
     assert (summary.by_url.new, summary.by_url.gone, summary.by_url.changed) == (4, 4, 1)
     assert [row.moved_from for row in rows if row.url == f"{BASE}old-place"] == [f"{BASE}new-place"]
@@ -102,7 +102,7 @@ def test_a_body_that_many_urls_had_moves_from_one_of_them(database: Database, da
     assert {row.moved_from for row in rows if row.change == "new"} == {f"{BASE}a0"}
 
 
-def test_for_people(tarantula: Tarantula, urns: tuple[str, str]) -> None:
+def test_the_printed_summary(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     lines = tarantula("diff", *urns).out.splitlines()
     assert lines == [
         f"{urns[0]} → {urns[1]}",
@@ -131,7 +131,7 @@ def test_the_text_of_a_page(tarantula: Tarantula, urns: tuple[str, str]) -> None
     assert "\n".join(text) in tarantula("diff", *urns, "--text").out
 
 
-def test_no_page_moves_the_cursor(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+def test_control_characters_of_a_page_are_not_printed(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
     pages = ("<p>\x1b[2J\x07one", "<p>\x1b[2J\x9b1;1Hother [bold]")
     urns = [archive(config, sqlite, month, {f"{BASE}a": Page(page)}) for month, page in enumerate(pages, start=1)]
     shown = tarantula("diff", *urns, "--text").out
@@ -139,7 +139,7 @@ def test_no_page_moves_the_cursor(tarantula: Tarantula, sqlite: Database, config
     assert "\x1b" not in shown
 
 
-def test_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> None:
+def test_the_json_output(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     told = json.loads(tarantula("diff", *urns, "--json", "--text").out)
     assert list(told) == ["before", "after", "by_url", "by_content", "documents"]
     assert (told["before"], told["by_url"]["moved"], len(told["documents"])) == (urns[0], 1, 9)
@@ -160,7 +160,7 @@ def test_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     assert all(row["text"] is None for row in told["documents"][1:])
 
 
-def test_one_page_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> None:
+def test_the_json_output_of_one_page(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     told = json.loads(tarantula("diff", *urns, f"{BASE}same", f"{BASE}changed", "--json").out)
     assert [row["url"] for row in told["documents"]] == [f"{BASE}same", f"{BASE}changed"]
     assert told["documents"][0]["text"] == {"hunks": [], "note": "It is the same in both."}
@@ -178,7 +178,7 @@ def test_one_page_for_programs(tarantula: Tarantula, urns: tuple[str, str]) -> N
         (["fcul-20260101T000000", "fcul-20260201T000000", "not a url"], "has no document 'not a url'"),
     ],
 )
-def test_what_is_refused(
+def test_refused_commands(
     tarantula: Tarantula, sqlite: Database, config: Config, arguments: list[str], sentence: str
 ) -> None:
     archive(config, sqlite, 1, EARLIER)

@@ -1,4 +1,4 @@
-"""An item leaves whole, or not at all."""
+"""WACZ and BagIt exports: complete, or not there at all."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def left(config: Config) -> list[str]:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_the_later_item_takes_the_bodies_along(database: Database, database_config: Config, form: ExportFormat) -> None:
+def test_bodies_of_earlier_items_are_exported_too(
+    database: Database, database_config: Config, form: ExportFormat
+) -> None:
     first = archive(database, database_config)
     second = archive(database, database_config, after=first, months=1)
     written = exported(database, database_config, second, form)
@@ -54,7 +56,7 @@ def test_the_later_item_takes_the_bodies_along(database: Database, database_conf
         assert sorted(path.name for path in Path(written.path, "data", "archive").iterdir()) == sorted(names)
 
 
-def test_what_a_wacz_says(sqlite: Database, config: Config) -> None:
+def test_the_contents_of_a_wacz(sqlite: Database, config: Config) -> None:
     urn = archive(sqlite, config)
     with ZipFile(exported(sqlite, config, urn).path) as package:
         said = json.loads(package.read("datapackage.json"))
@@ -70,7 +72,7 @@ def test_what_a_wacz_says(sqlite: Database, config: Config) -> None:
     assert kinds["indexes/index.cdx.gz"] == kinds[f"archive/{files(config, urn)[0].name}"] == ZIP_STORED
 
 
-def test_what_a_bag_says(sqlite: Database, config: Config) -> None:
+def test_the_contents_of_a_bag(sqlite: Database, config: Config) -> None:
     urn = archive(sqlite, config)
     (config.items / urn / "crawl.log").write_text("A log.\n")
     (config.archived / urn / "a%b").mkdir(parents=True)
@@ -89,7 +91,7 @@ def test_what_a_bag_says(sqlite: Database, config: Config) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config, form: ExportFormat) -> None:
+def test_an_existing_export_is_replaced_only_with_force(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     path = Path(exported(sqlite, config, urn, form).path)
     with pytest.raises(TarantulaError, match=r"exists already\. Replace it with --force"):
@@ -101,7 +103,7 @@ def test_what_is_there_is_replaced_only_if_told(sqlite: Database, config: Config
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_folder_that_is_no_bag_is_never_replaced(
+def test_a_folder_that_is_not_a_bag_is_never_replaced(
     sqlite: Database, config: Config, tmp_path: Path, form: ExportFormat
 ) -> None:
     urn = archive(sqlite, config)
@@ -113,7 +115,7 @@ def test_a_folder_that_is_no_bag_is_never_replaced(
 
 
 @pytest.mark.parametrize("state", [ItemState.WAITING, ItemState.COLLECTING])
-def test_an_item_leaves_when_it_has_been_collected(sqlite: Database, config: Config, state: ItemState) -> None:
+def test_an_unfinished_item_cannot_be_exported(sqlite: Database, config: Config, state: ItemState) -> None:
     urn = archive(sqlite, config)
     with sqlite.session() as session:
         session.execute(update(Item).values(state=state))
@@ -122,7 +124,7 @@ def test_an_item_leaves_when_it_has_been_collected(sqlite: Database, config: Con
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_nothing_is_left_of_an_export_that_failed(sqlite: Database, config: Config, form: ExportFormat) -> None:
+def test_a_failed_export_leaves_nothing(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     with sqlite.session() as session:
         session.execute(update(Item).values(configuration={}))
@@ -132,7 +134,7 @@ def test_nothing_is_left_of_an_export_that_failed(sqlite: Database, config: Conf
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, form: ExportFormat) -> None:
+def test_a_damaged_record_is_reported_and_skipped(sqlite: Database, config: Config, form: ExportFormat) -> None:
     urn = archive(sqlite, config)
     (path,) = files(config, urn)
     offset = documents(sqlite, urn)[BASE].warc_offset or 0
@@ -148,7 +150,7 @@ def test_a_broken_record_is_said_and_left_out(sqlite: Database, config: Config, 
         assert written.contents["pages"] == 2
 
 
-def test_missing_files_and_missing_bodies_are_said(sqlite: Database, config: Config) -> None:
+def test_missing_files_and_bodies_are_reported(sqlite: Database, config: Config) -> None:
     first = archive(sqlite, config)
     second = archive(sqlite, config, after=first, months=1)
     (gone,) = files(config, first)

@@ -1,4 +1,4 @@
-"""However large an item is, its export takes no more memory than that of a small one."""
+"""The memory of an export does not grow with the item."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FULL_SIZE = bool(os.environ.get("TARANTULA_FULL_SIZE"))
 LARGE = 10_000_000_000 if FULL_SIZE else 80_000_000
 BODY = 4_000_000
 MORE = 48_000_000
-"""Bytes of memory that a large export may take beyond a small one."""
+"""Bytes of memory that a large export may take more than a small one."""
 EXPORT = r"""
 import re, sys
 from pathlib import Path

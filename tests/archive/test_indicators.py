@@ -1,4 +1,4 @@
-"""What helps to decide about an item."""
+"""Quality indicators."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_shares_of_states(database: Database, database_config: Config) -> None:
     assert found.before is None
 
 
-def test_a_first_healthy_item_breaks_no_rule(database: Database, database_config: Config) -> None:
+def test_no_rule_fires_for_a_healthy_first_item(database: Database, database_config: Config) -> None:
     urn = archive(database_config, database, 1, pages(5))
     assert kept(database, urn) == []
 
 
-def test_an_item_is_held_against_those_before_it(database: Database, database_config: Config) -> None:
+def test_an_item_is_compared_with_previous_items(database: Database, database_config: Config) -> None:
     for month, number in enumerate((40, 1, 9, 9, 9, 19), start=1):
         archive(database_config, database, month, pages(number))
     urn = archive(database_config, database, 7, pages(4))
@@ -81,7 +81,7 @@ def test_an_item_is_held_against_those_before_it(database: Database, database_co
     assert kept(database, urn) == ["documents < -30%", "bytes < -50%"]
 
 
-def test_the_figures_of_earlier_items_are_those_that_were_kept(database: Database, database_config: Config) -> None:
+def test_stored_indicators_of_previous_items_are_used(database: Database, database_config: Config) -> None:
     first = archive(database_config, database, 1, pages(9))
     second = archive(database_config, database, 2, pages(9))
     live = computed(database, second)
@@ -92,7 +92,7 @@ def test_the_figures_of_earlier_items_are_those_that_were_kept(database: Databas
         assert load_indicators(session, item) == computed(database, first)
 
 
-def test_what_is_rejected_or_interrupted_is_not_compared_with(database: Database, database_config: Config) -> None:
+def test_rejected_and_interrupted_items_are_not_in_the_baseline(database: Database, database_config: Config) -> None:
     first, second, third = (archive(database_config, database, month, pages(month)) for month in (1, 2, 3))
     with database.session() as session:
         decide_item(session, third, Validation.REJECTED, by="Ana", why="Empty.")
@@ -102,7 +102,7 @@ def test_what_is_rejected_or_interrupted_is_not_compared_with(database: Database
     assert before.items == [first]
 
 
-def test_servers_and_types_that_vanished(database: Database, database_config: Config) -> None:
+def test_vanished_servers_and_types(database: Database, database_config: Config) -> None:
     there = {f"http://s{number}.pt/a": Page("x", "text/plain") for number in range(3)}
     archive(database_config, database, 1, {**there, f"{BASE}a.png": Page("x", IMAGE), "http://x.pt/": Page(state=404)})
     after = {"http://s1.pt/b": Page("x", "text/plain"), "http://s2.pt/a": Page(state=404)}
@@ -133,7 +133,7 @@ def test_the_base_document(
     assert ("base-missing" in kept(sqlite, urn)) is missing
 
 
-def test_a_base_document_that_is_redirected(database: Database, database_config: Config) -> None:
+def test_a_redirected_base_document(database: Database, database_config: Config) -> None:
     home, loop = f"{BASE}home", f"{BASE}loop"
     moved = {BASE: Page(state=301, links={home: LinkKind.REDIRECT})}
     archive(database_config, database, 1, {**moved, home: Page("a")})
@@ -147,7 +147,7 @@ def test_a_base_document_that_is_redirected(database: Database, database_config:
     assert computed(database, archive(database_config, database, 3, circle)).base.missing
 
 
-def test_requisites_that_are_missing(database: Database, database_config: Config) -> None:
+def test_missing_requisites(database: Database, database_config: Config) -> None:
     needs = {
         f"{BASE}a.png": LinkKind.REQUISITE,
         f"{BASE}gone.png": LinkKind.REQUISITE,
@@ -187,7 +187,7 @@ def test_requisites_that_are_missing(database: Database, database_config: Config
     assert "missing-requisites > 10%" in kept(database, urn)
 
 
-def test_requisites_that_lead_in_a_circle_end(sqlite: Database, config: Config) -> None:
+def test_redirect_loops_of_requisites_end(sqlite: Database, config: Config) -> None:
     circle = {
         f"{BASE}a": Page(state=301, links={f"{BASE}b": LinkKind.REDIRECT}),
         f"{BASE}b": Page(state=301, links={f"{BASE}a": LinkKind.REDIRECT}),
@@ -196,16 +196,14 @@ def test_requisites_that_lead_in_a_circle_end(sqlite: Database, config: Config) 
     assert computed(sqlite, archive(config, sqlite, 1, {f"{BASE}1": page, **circle})).requisites.wanted == 0
 
 
-def test_not_every_missing_requisite_is_named(sqlite: Database, config: Config) -> None:
+def test_the_list_of_missing_requisites_is_limited(sqlite: Database, config: Config) -> None:
     lost = {f"{BASE}{number}.png": Page(state=404) for number in range(MAX_EXAMPLES + 5)}
     page = Page("1", links=dict.fromkeys(lost, LinkKind.REQUISITE))
     found = computed(sqlite, archive(config, sqlite, 1, {f"{BASE}1": page, **lost})).requisites
     assert (found.missing, len(found.examples)) == (MAX_EXAMPLES + 5, MAX_EXAMPLES)
 
 
-def test_rules_ask_for_attention_and_keep_an_item_from_being_called_complete(
-    database: Database, database_config: Config
-) -> None:
+def test_fired_rules_mark_an_item_for_attention_or_as_incomplete(database: Database, database_config: Config) -> None:
     rules = {"attention": "404 > 30%", "incomplete": "collected < 5"}
     urn = archive(database_config, database, 1, {f"{BASE}a": Page(state=404)}, **rules)
     assert kept(database, urn) == ["collected < 5", "404 > 30%"]
@@ -222,9 +220,7 @@ def test_rules_ask_for_attention_and_keep_an_item_from_being_called_complete(
         assert (row.complete, row.attention) == (False, [])
 
 
-def test_a_decision_is_taken_back_when_the_item_is_collected_further(
-    database: Database, database_config: Config
-) -> None:
+def test_a_decision_is_reset_when_the_item_is_collected_further(database: Database, database_config: Config) -> None:
     urn = archive(database_config, database, 1, pages(3))
     with database.session() as session:
         decide_item(session, urn, Validation.VALID, by="Ana")

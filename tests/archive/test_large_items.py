@@ -1,4 +1,4 @@
-"""Indicators and differences of items that are large; with ``TARANTULA_FULL_SIZE=1`` a million documents each."""
+"""Indicators and differences of large items; with ``TARANTULA_FULL_SIZE=1`` a million documents each."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def url_of(number: int) -> str:
 
 
 def documents(item: int, first: int, changed_every: int) -> Iterator[dict[str, Any]]:
-    """Yield documents with following numbers; some have bytes of this item's own."""
+    """Yield documents with consecutive numbers, some with bytes that only this item has."""
     place = {"server_id": 1, "depth": 1, "kind": 0, "redirects": 0, "rank": 0, "tries": 1, "type": "text/html"}
     for number in range(first, first + SIZE):
         version = item if changed_every and number % changed_every == 0 else 0
@@ -60,7 +60,7 @@ def links(database: Database, item: int) -> Iterator[dict[str, Any]]:
         yield {"document_id": page, "target": key_of(url_of(linked)), "kind": LinkKind.NAVIGATION}
 
 
-def test_items_are_compared_in_a_few_passes(database: Database, database_config: Config) -> None:
+def test_large_items_are_compared_quickly(database: Database, database_config: Config) -> None:
     urns = [archive(database_config, database, month, {}) for month in (1, 2)]
     with database.reading() as session:
         ids = [find_item(session, urn).id for urn in urns]

@@ -1,4 +1,4 @@
-"""An item becomes a folder that can be browsed."""
+"""Conversion of an item to a mirror."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_links_lead_to_copies_or_to_the_web(database: Database, database_config:
 
 @pytest.fixture
 def convert(sqlite: Database, config: Config) -> Convert:
-    """Make an item of some answers, and its mirror."""
+    """Create an item from some responses, and its mirror."""
 
     def make(answers: dict[str, Kept]) -> MirrorResult:
         return convert_item(config, sqlite, store(config, sqlite, answers))
@@ -69,7 +69,7 @@ def convert(sqlite: Database, config: Config) -> Convert:
     return make
 
 
-def test_redirects_lead_to_where_they_led(convert: Convert) -> None:
+def test_redirects_lead_to_their_target(convert: Convert) -> None:
     links = ("chain", "chain#own", "loop", "away", "self", "broken", "missing")
     made = convert(
         {
@@ -92,7 +92,7 @@ def test_redirects_lead_to_where_they_led(convert: Convert) -> None:
     assert made.documents == 2
 
 
-def test_addresses_that_differ_in_case_or_query_or_scheme_have_copies_of_their_own(convert: Convert) -> None:
+def test_urls_that_differ_in_case_query_or_scheme_have_separate_copies(convert: Convert) -> None:
     addresses = [f"{BASE}{path}" for path in ("a", "A", "a?b=1", "a?b=2", "a?B=1", "a/", "a/b")] + [
         "https://fc.ul.pt/a"
     ]
@@ -119,12 +119,12 @@ def test_chunks_and_compression_are_undone(convert: Convert) -> None:
     assert copy_of(made.path, "file") == packed
 
 
-def test_rendered_pages_are_converted_from_what_the_browser_made(convert: Convert) -> None:
+def test_rendered_pages_are_converted_as_rendered(convert: Convert) -> None:
     made = convert({BASE: Kept(b"<a href=/before>", "text/html; charset=latin-1", rendered="<a href=/>é".encode())})
     assert copy_of(made.path, "index").decode() == f"<a href={name_of(made.path, 'index')}>é"
 
 
-def test_a_page_does_not_ask_the_web_for_what_was_refused(convert: Convert) -> None:
+def test_failed_requisites_do_not_lead_to_the_web(convert: Convert) -> None:
     made = convert(
         {
             BASE: page("<img src=gone.png><a href=gone.png>"),
@@ -137,7 +137,7 @@ def test_a_page_does_not_ask_the_web_for_what_was_refused(convert: Convert) -> N
     assert copy_of(made.path, "gone") == b"Not found"
 
 
-def test_extensions_are_those_of_the_database(sqlite: Database, config: Config) -> None:
+def test_extensions_come_from_the_database(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page(), f"{BASE}x.php": Kept(b"?", "image/png")})
     with sqlite.session() as session:
         session.execute(update(DocumentType).where(DocumentType.mime == "image/png").values(extensions=["pngfile"]))
@@ -155,7 +155,7 @@ def test_the_index_page_names_item_base_document_date_and_report(convert: Conver
     assert json.loads((made.path / "report.json").read_text())["urn"] == made.urn
 
 
-def test_a_damaged_record_is_skipped_alone_and_named(sqlite: Database, config: Config) -> None:
+def test_only_the_damaged_record_is_skipped_and_reported(sqlite: Database, config: Config) -> None:
     answers = {BASE: page("<a href=b><a href=a>"), f"{BASE}a": page("<a href=b>a"), f"{BASE}b": page("b" * 500)}
     urn = store(config, sqlite, {**answers, f"{BASE}moved": redirect("/a")})
     (path,) = (config.items / urn / "archive").glob("*.warc.gz")
@@ -190,7 +190,7 @@ def test_a_repeated_conversion_replaces_the_first(sqlite: Database, config: Conf
     assert len(files(second.path / "web")) == 1
 
 
-def test_an_interrupted_conversion_goes_on_where_it_was(
+def test_an_interrupted_conversion_is_resumed(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tarantula.archive.mirror.plan.DOCUMENTS_PER_BATCH", 10)
@@ -215,7 +215,7 @@ def test_an_interrupted_conversion_goes_on_where_it_was(
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_many_copies_are_written_by_many_processes(
+def test_many_copies_are_written_by_several_processes(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     answers = {BASE: page(), **{f"{BASE}{number}": page(f"<a href={number + 1}>") for number in range(60)}}
@@ -229,7 +229,7 @@ def test_many_copies_are_written_by_many_processes(
     assert files(made.path) == alone
 
 
-def test_what_was_left_of_another_collection_is_not_used(sqlite: Database, config: Config) -> None:
+def test_remains_of_another_plan_are_not_used(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page("<a href=x>"), f"{BASE}x": page("x")})
 
     def stop(done: int, total: int) -> None:
@@ -243,7 +243,7 @@ def test_what_was_left_of_another_collection_is_not_used(sqlite: Database, confi
     assert copy_of(made.path, "index") == b"<a href=http://fc.ul.pt/x>"
 
 
-def test_two_do_not_convert_one_item_at_a_time(sqlite: Database, config: Config) -> None:
+def test_an_item_is_converted_by_one_process_at_a_time(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page()})
     with MirrorWorkspace(config.archived, urn), pytest.raises(TarantulaError, match="is being converted already"):
         convert_item(config, sqlite, urn)
@@ -259,7 +259,7 @@ def test_items_that_are_unknown_or_being_collected_are_refused(sqlite: Database,
         convert_item(config, sqlite, urn)
 
 
-def test_a_disk_that_cannot_be_written_is_said(sqlite: Database, config: Config) -> None:
+def test_a_disk_that_cannot_be_written_is_reported(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page()})
     config.archived.write_text("a file in the way")
     with pytest.raises(TarantulaError, match="cannot be written"):

@@ -1,4 +1,4 @@
-"""A mirror is whole: a browser finds every copy from the disk, and asks nobody."""
+"""A mirror is complete: a browser opens every copy from disk without network requests."""
 
 from __future__ import annotations
 
@@ -31,11 +31,10 @@ class Mirrored(NamedTuple):
 
     @property
     def path(self) -> Path:
-        """The mirror."""
         return self.conversion.path
 
     def copy_of(self, path: str) -> Path:
-        """Return the copy of a document on the first server."""
+        """Return the copy of a document of the first server."""
         url = self.web.url(path, HOME)
         return self.path / path_of_copy(url, EXTENSIONS[self.documents[url].type or ""])
 
@@ -58,7 +57,7 @@ def browser(chromium: str) -> Iterator[Browser]:
         yield started
 
 
-def test_everything_that_was_collected_has_a_copy(mirrored: Mirrored) -> None:
+def test_every_collected_document_has_a_copy(mirrored: Mirrored) -> None:
     collected = [row for row in mirrored.documents.values() if row.state == 200]
     assert len(collected) > 40
     assert mirrored.conversion.skipped == []
@@ -66,14 +65,14 @@ def test_everything_that_was_collected_has_a_copy(mirrored: Mirrored) -> None:
     assert mirrored.conversion.documents == sum(1 for path in (mirrored.path / "web").rglob("*") if path.is_file())
 
 
-def test_a_browser_finds_every_copy_from_the_disk_and_asks_nobody(mirrored: Mirrored, browser: Browser) -> None:
+def test_a_browser_opens_every_copy_from_disk_without_requests(mirrored: Mirrored, browser: Browser) -> None:
     pages = sorted(path for path in mirrored.path.rglob("*") if path.suffix in (".html", ".xhtml", ".svg"))
     collected = {url for url, row in mirrored.documents.items() if row.state == 200}
     problems = [problem for seen in browser.browse(pages) for problem in broken(seen, mirrored.path, collected)]
     assert problems == []
 
 
-def test_scripts_styles_and_redirects_work_from_the_disk(mirrored: Mirrored, browser: Browser) -> None:
+def test_scripts_styles_and_redirects_work_from_disk(mirrored: Mirrored, browser: Browser) -> None:
     browser.page.goto((mirrored.path / "index.html").as_uri())
     browser.page.click("dd a")
     browser.page.wait_for_url(mirrored.copy_of("/").as_uri(), wait_until="load")

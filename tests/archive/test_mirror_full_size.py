@@ -1,6 +1,6 @@
-"""The mirror of thousands of real pages: the documentation that Debian has as HTML, collected from loopback.
+"""The mirror of thousands of real pages: Debian's HTML documentation, collected from loopback.
 
-Downloading, collecting and looking at every page takes ten minutes: it runs where TARANTULA_FULL_SIZE is set.
+Downloading, collecting and checking every page takes ten minutes; it runs where TARANTULA_FULL_SIZE is set.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _unpacked(work: Path) -> Path:
 
 
 def _real(package: str) -> str:
-    """Return the package on which one with only a name depends."""
+    """Return the package that a transitional package depends on."""
     known = subprocess.run(["apt-cache", "depends", package], check=True, capture_output=True, text=True).stdout
     depends = re.search(rf"Depends: ({re.escape(package.removesuffix('-doc').rstrip('3'))}[\d.]*-doc[-\d]*)", known)
     return depends[1] if depends and package in ("python3-doc", "postgresql-doc") else package
@@ -109,7 +109,7 @@ def test_only_link_values_differ_in_every_document(mirrored: Mirrored) -> None:
     assert checked >= PAGES
 
 
-def test_a_browser_finds_no_broken_link_and_asks_nobody(mirrored: Mirrored, chromium: str) -> None:
+def test_a_browser_finds_no_broken_link_and_makes_no_request(mirrored: Mirrored, chromium: str) -> None:
     with mirrored.database.reading() as session:
         collected = set(session.scalars(select(Document.url).where(Document.state == 200)))
     pages = sorted(mirrored.conversion.path.rglob("*.html"))

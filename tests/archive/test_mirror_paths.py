@@ -1,4 +1,4 @@
-"""Names of copies."""
+"""Paths of copies."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ TYPES = {"text/html": ["html", "htm"], "image/vnd.microsoft.icon": ["ico"], "x/n
         ("http://fc.ul.pt/" + "a" * 300, "web/fc.ul.pt/" + "a" * 32 + "-"),
     ],
 )
-def test_names_can_be_read(url: str, path: str) -> None:
+def test_paths_are_readable(url: str, path: str) -> None:
     address = canonical(url)
     assert address is not None
     assert re.fullmatch(re.escape(path) + r"[a-z2-7]{16}\.html", path_of_copy(address, "html"))
 
 
-def test_the_name_in_the_documentation_is_the_one_that_is_given() -> None:
+def test_the_path_in_the_documentation_is_right() -> None:
     assert f"`{path_of_copy('http://www.fc.ul.pt/Sobre?lang=en', 'html')}`" in documentation.read("mirror.md")
 
 
@@ -55,12 +55,12 @@ def test_the_name_in_the_documentation_is_the_one_that_is_given() -> None:
         ("http://a.pt/" + "a" * 300, "http://a.pt/" + "a" * 301),
     ],
 )
-def test_different_addresses_have_different_names_on_a_disk_that_knows_no_case(one: str, other: str) -> None:
+def test_paths_differ_on_a_case_insensitive_disk(one: str, other: str) -> None:
     assert path_of_copy(one, "html").lower() != path_of_copy(other, "html").lower()
 
 
 @given(st.text(st.characters(min_codepoint=33, max_codepoint=0x2FFF), max_size=200))
-def test_any_address_has_a_safe_name(path: str) -> None:
+def test_every_url_has_a_safe_path(path: str) -> None:
     url = canonical(f"http://fc.ul.pt/{path}")
     assert url is not None
     name = path_of_copy(url, "html")

@@ -1,4 +1,4 @@
-"""What is to be copied is found some at a time, in one pass over the documents."""
+"""Documents to copy are read in batches, in one pass over the documents."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_batches_have_every_document_of_the_item_and_no_other(
     assert first not in {task.warc.split("/")[-3] for _, tasks in batches for task in tasks}
 
 
-def test_a_batch_does_not_put_the_whole_item_in_order(sqlite: Database, config: Config) -> None:
+def test_a_batch_does_not_sort_the_whole_item(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page()})
     with sqlite.reading() as session:
         asked = _rows(find_item(session, urn), 1, 100).compile(

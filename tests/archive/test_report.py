@@ -1,4 +1,4 @@
-"""The tables of the 2001 report."""
+"""The report of an item."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_states(database: Database) -> None:
     ]
 
 
-def test_types_of_what_was_collected(database: Database) -> None:
+def test_types_of_collected_documents(database: Database) -> None:
     assert [astuple(row) for row in report_of(database).types] == [
         ("text/html", 3, 60.0, 2949),
         ("image/gif", 1, 20.0, 9000),
@@ -80,7 +80,7 @@ def test_the_keys_are_an_interface(database: Database) -> None:
     assert (told["urn"], told["publication"], told["state"]) == ("fcul-20260612T220000", "fcul", "archived")
 
 
-def test_an_item_of_which_nothing_was_collected(database: Database) -> None:
+def test_an_item_without_collected_documents(database: Database) -> None:
     urn = deposit(database, rows=[{"url": BASE, "state": -11}])
     with database.reading() as session:
         counted = make_report(session, listings.find_item(session, urn))
@@ -107,7 +107,7 @@ def test_items_do_not_mix(database: Database) -> None:
     ]
 
 
-def test_documents_in_the_order_in_which_they_became_known(database: Database) -> None:
+def test_documents_are_listed_in_order_of_discovery(database: Database) -> None:
     urn = deposit(database)
     with database.reading() as session:
         rows = list(listings.list_documents(session, listings.find_item(session, urn)))

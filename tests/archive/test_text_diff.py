@@ -1,4 +1,4 @@
-"""The text of documents, and what changed in it."""
+"""Visible text of documents, and its differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def longest_common(before: str, after: str) -> int:
 
 
 @given(SEQUENCES, SEQUENCES, st.integers(0, 30))
-def test_blocks_are_the_whole_of_both_sequences(before: str, after: str, most: int) -> None:
+def test_blocks_cover_both_sequences(before: str, after: str, most: int) -> None:
     found = list(diff_blocks(before, after, most))
     assert "".join(before[block.before] for block in found) == before
     assert "".join(after[block.after] for block in found) == after
@@ -44,13 +44,13 @@ def test_blocks_are_the_whole_of_both_sequences(before: str, after: str, most: i
 
 
 @given(SEQUENCES, SEQUENCES)
-def test_as_much_as_can_stays_the_same(before: str, after: str) -> None:
+def test_the_common_part_is_maximal(before: str, after: str) -> None:
     same = sum(len(before[block.before]) for block in diff_blocks(before, after) if block.same)
     assert same == longest_common(before, after)
 
 
 @given(st.lists(SEQUENCES, max_size=12), st.lists(SEQUENCES, max_size=12))
-def test_hunks_tell_what_changed_and_nothing_else(before: list[str], after: list[str]) -> None:
+def test_hunks_contain_all_changes(before: list[str], after: list[str]) -> None:
     lines = [line for hunk in compare_lines(before, after) for line in hunk]
     assert bool(lines) == (before != after)
     for line in lines:
@@ -95,7 +95,7 @@ def test_any_bytes_have_lines(body: bytes, media_type: str, charset: str | None)
     assert all(line and line == " ".join(line.split()) for line in lines)
 
 
-def test_words_within_a_line_and_lines_that_have_nothing_in_common() -> None:
+def test_words_within_a_line_and_unrelated_lines() -> None:
     (hunk,) = compare_lines(["one two three", "x"], ["one 2 three", "completely other"])
     assert [(line.change, [tuple(piece) for piece in line.pieces]) for line in hunk] == [
         ("changed", [("same", "one "), ("gone", "two"), ("new", "2"), ("same", " three")]),
@@ -104,7 +104,7 @@ def test_words_within_a_line_and_lines_that_have_nothing_in_common() -> None:
     ]
 
 
-def test_far_changes_are_hunks_of_their_own() -> None:
+def test_distant_changes_are_separate_hunks() -> None:
     before = [f"line {number}" for number in range(100)]
     after = ["first", *before[1:50], "middle", *before[50:99]]
     hunks = compare_lines(before, after)
@@ -145,14 +145,14 @@ def told(diff: TextDiff) -> list[str]:
     return ["".join(piece.text for piece in line.pieces) for hunk in diff.hunks for line in hunk]
 
 
-def test_packed_pages_in_charsets_of_their_own(sqlite: Database, config: Config) -> None:
+def test_compressed_pages_in_different_charsets(sqlite: Database, config: Config) -> None:
     body = "<p>Olá".encode("iso-8859-1")
     packed = gzip.compress(body)
     before = Page(body, "text/html; charset=iso-8859-1", headers=("Content-Encoding: gzip",), raw=packed)
     assert told(text_diff(config, sqlite, before, Page("<p>Olé"))) == ["Olá", "Olé"]
 
 
-def test_what_the_browser_made_is_compared_if_both_have_it(sqlite: Database, config: Config) -> None:
+def test_rendered_pages_are_compared_if_both_are_rendered(sqlite: Database, config: Config) -> None:
     before = Page("<script>1</script>", rendered=b"<p>one thing")
     assert told(text_diff(config, sqlite, before, Page("<script>2</script>", rendered=b"<p>two thing"))) == [
         "onetwo thing"
@@ -169,11 +169,11 @@ def test_what_the_browser_made_is_compared_if_both_have_it(sqlite: Database, con
     ],
     ids=["image", "same text", "large", "long"],
 )
-def test_what_is_told_instead(sqlite: Database, config: Config, before: Page, after: Page, note: str) -> None:
+def test_notes_instead_of_a_diff(sqlite: Database, config: Config, before: Page, after: Page, note: str) -> None:
     assert text_diff(config, sqlite, before, after).note == note
 
 
-def test_a_damaged_file_is_named_with_the_place(sqlite: Database, config: Config) -> None:
+def test_a_damaged_file_is_reported_with_its_offset(sqlite: Database, config: Config) -> None:
     urns = [archive(config, sqlite, month, {f"{BASE}a": Page(str(month))}) for month in (1, 2)]
     (path,) = (config.items / urns[0] / "archive").iterdir()
     content = path.read_bytes()

@@ -1,4 +1,4 @@
-"""Decisions about items, by the commands."""
+"""Decisions about items, through the commands."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def history(tarantula: Tarantula, urn: str) -> list[tuple[str, str, str]]:
     return [(one["validation"], one["by"], one["why"]) for one in shown["decisions"]]
 
 
-def test_an_item_is_validated_and_rejected_and_the_history_is_kept(tarantula: Tarantula, urn: str) -> None:
+def test_decisions_are_stored_with_their_history(tarantula: Tarantula, urn: str) -> None:
     assert tarantula("item", "validate", urn, "--by", "Ana Sá") == (0, f"{urn} is valid, says Ana Sá.\n", "")
     assert tarantula("item", "reject", urn, "--why", "No images.", "--by", "Rui").code == 0
     assert tarantula("item", "validate", urn, "--by", "Ana Sá", "--why", "They are there.").code == 0
@@ -45,7 +45,7 @@ def test_an_item_is_validated_and_rejected_and_the_history_is_kept(tarantula: Ta
     assert (row["validation"], row["complete"], row["attention"]) == ("valid", True, [])
 
 
-def test_who_decides_is_the_login_name(tarantula: Tarantula, urn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_default_name_is_the_login_name(tarantula: Tarantula, urn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LOGNAME", "biblio")
     tarantula("item", "validate", urn)
     assert history(tarantula, urn) == [("valid", getpass.getuser(), "")]
@@ -66,7 +66,7 @@ def test_who_decides_is_the_login_name(tarantula: Tarantula, urn: str, monkeypat
         (["validate", URN, "--why", "\udc80"], "holds bytes that are no text"),
     ],
 )
-def test_what_is_refused(
+def test_refused_commands(
     tarantula: Tarantula, sqlite: Database, config: Config, arguments: list[str], sentence: str
 ) -> None:
     urn = archive(config, sqlite, 1, {})
@@ -78,7 +78,7 @@ def test_what_is_refused(
 
 @pytest.mark.parametrize("state", [ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING])
 @pytest.mark.parametrize("verb", [["validate", "--anyway"], ["reject", "--why", "Bad."]])
-def test_nothing_is_decided_before_an_item_has_ended(
+def test_an_unfinished_item_cannot_be_decided(
     tarantula: Tarantula, sqlite: Database, config: Config, state: ItemState, verb: list[str]
 ) -> None:
     urn = archive(config, sqlite, 1, {})
@@ -88,9 +88,7 @@ def test_nothing_is_decided_before_an_item_has_ended(
     assert outcome == (2, "", f"Item {urn} is {state}: it can be validated or rejected only after it has ended.\n")
 
 
-def test_an_item_that_is_not_complete_is_accepted_only_knowingly(
-    tarantula: Tarantula, database: Database, database_config: Config
-) -> None:
+def test_an_incomplete_item_needs_anyway(tarantula: Tarantula, database: Database, database_config: Config) -> None:
     urn = archive(database_config, database, 1, {BASE: Page(state=500)})
     outcome = tarantula("item", "validate", urn)
     assert outcome.code == 2
@@ -102,7 +100,7 @@ def test_an_item_that_is_not_complete_is_accepted_only_knowingly(
     assert tarantula("item", "validate", urn, "--anyway").code == 0
 
 
-def test_an_interrupted_item_may_be_rejected_and_is_accepted_only_knowingly(
+def test_an_interrupted_item_may_be_rejected_and_needs_anyway_to_be_accepted(
     tarantula: Tarantula, database: Database, urn: str
 ) -> None:
     with database.session() as session:
@@ -117,7 +115,7 @@ def test_an_interrupted_item_may_be_rejected_and_is_accepted_only_knowingly(
     assert tarantula("item", "validate", urn, "--anyway", "--why", "Better than nothing.").code == 0
 
 
-def test_show_for_people(tarantula: Tarantula, database: Database, database_config: Config, urn: str) -> None:
+def test_the_printed_item(tarantula: Tarantula, database: Database, database_config: Config, urn: str) -> None:
     second = archive(database_config, database, 2, {BASE: Page(state=500), "http://b.pt/": Page("b", "text/plain")})
     tarantula("item", "reject", second, "--why", "No base.", "--by", "Rui")
     out = tarantula("item", "show", second).out
@@ -149,7 +147,7 @@ def test_items_that_need_attention(tarantula: Tarantula, database: Database, dat
     assert "The base document was not collected (base-missing)." in tarantula("items").out
 
 
-def test_decisions_go_with_their_item(database: Database, urn: str, database_config: Config) -> None:
+def test_decisions_are_removed_with_their_item(database: Database, urn: str, database_config: Config) -> None:
     with Deposit(database_config) as deposit:
         deposit.validate(urn, "Ana")
     with database.session() as session:

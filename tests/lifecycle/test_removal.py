@@ -1,4 +1,4 @@
-"""An item can be removed without breaking the later ones."""
+"""Removing an item keeps later items complete."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ from tests.support.item_contents import bodies, documents, files, remove
 WHOLE = {sent.url: sent.body for sent in SENT}
 
 
-def test_items_are_removed_one_after_the_other_and_the_last_is_whole(
-    database: Database, database_config: Config
-) -> None:
+def test_items_are_removed_one_by_one_and_the_last_stays_complete(database: Database, database_config: Config) -> None:
     config = database_config
     first = archive(database, config, [*SENT, page("gone", b"<p>Nobody has it any more.")])
     second = archive(database, config, after=first, months=1)
@@ -48,7 +46,7 @@ def test_records_go_to_the_oldest_item_that_refers_to_them(sqlite: Database, con
     assert bodies(sqlite, config, third) == WHOLE
 
 
-def test_copying_can_be_done_before_others_must_wait(sqlite: Database, config: Config) -> None:
+def test_records_can_be_copied_before_the_write_transaction(sqlite: Database, config: Config) -> None:
     first = archive(sqlite, config)
     second = archive(sqlite, config, after=first, months=1)
     with sqlite.reading() as session:
@@ -60,7 +58,7 @@ def test_copying_can_be_done_before_others_must_wait(sqlite: Database, config: C
     assert files(config, second) == made
 
 
-def test_a_record_that_is_broken_is_said_and_the_others_are_handed_over(sqlite: Database, config: Config) -> None:
+def test_a_damaged_record_is_reported_and_the_others_are_handed_over(sqlite: Database, config: Config) -> None:
     first = archive(sqlite, config)
     second = archive(sqlite, config, after=first, months=1)
     broken = documents(sqlite, first)[BASE]
@@ -75,7 +73,7 @@ def test_a_record_that_is_broken_is_said_and_the_others_are_handed_over(sqlite: 
         bodies(sqlite, config, second)
 
 
-def test_an_item_stays_while_a_later_one_is_collected(database: Database, database_config: Config) -> None:
+def test_an_item_cannot_be_removed_while_a_later_one_is_collected(database: Database, database_config: Config) -> None:
     first = archive(database, database_config)
     second = archive(database, database_config, after=first, months=1)
     with database.session() as session:
@@ -86,7 +84,7 @@ def test_an_item_stays_while_a_later_one_is_collected(database: Database, databa
     assert files(database_config, second) == made
 
 
-def test_files_that_were_made_for_nothing_are_removed(
+def test_files_of_a_failed_handover_are_removed(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = archive(sqlite, config)

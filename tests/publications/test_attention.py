@@ -1,4 +1,4 @@
-"""Rules on indicators: read, refused, and fired."""
+"""Attention rules: parsing, errors, and when they fire."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_a_rule_has_one_form(text: str, canonical: str) -> None:
         ("x" * 5000, "There is no indicator"),
     ],
 )
-def test_what_is_no_rule(text: str, sentence: str) -> None:
+def test_invalid_rules(text: str, sentence: str) -> None:
     with pytest.raises(ValueError, match=r"rule|indicator") as error:
         parse_rule(text)
     assert sentence in str(error.value)
@@ -63,7 +63,7 @@ def test_what_is_no_rule(text: str, sentence: str) -> None:
     st.sampled_from("<>"),
     st.decimals(-99999, 99999, places=3),
 )
-def test_a_rule_is_read_as_it_is_written(name: str, sign: str, limit: object) -> None:
+def test_a_canonical_rule_is_parsed_back(name: str, sign: str, limit: object) -> None:
     rule = AttentionRule(name, sign, float(str(limit)))
     assert parse_rule(str(rule)) == rule
 
@@ -87,7 +87,7 @@ def test_when_a_rule_fires(rule: str, values: dict[str, float | None], fires: bo
     assert parse_rule(rule).fires(values) is fires
 
 
-def test_what_is_told_of_it() -> None:
+def test_the_sentence_of_a_fired_rule() -> None:
     values = {"errors": 34.26, "base-missing": 1.0}
     assert evaluate_rules(values, ["errors > 20%"], ["base-missing"]) == [
         FiredRule("base-missing", "incomplete", 1.0, "The base document was not collected (base-missing)."),
@@ -100,7 +100,7 @@ def test_what_is_told_of_it() -> None:
     ]
 
 
-def test_a_publication_has_rules_that_can_be_changed_and_taken_away() -> None:
+def test_rules_of_a_publication_can_be_changed_and_removed() -> None:
     plain = read_config({"name": "a", "base_url": "a.pt"})
     assert (plain.attention, plain.incomplete) == (list(DEFAULT_ATTENTION_RULES), list(DEFAULT_INCOMPLETE_RULES))
     own = read_config({"name": "a", "base_url": "a.pt", "attention": "errors>5%; 404 > 1%", "incomplete": ""})

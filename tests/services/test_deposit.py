@@ -1,4 +1,4 @@
-"""The Python interface to what was collected."""
+"""The Python interface to collected items."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_items_documents_and_bodies(database: Database, database_config: Config)
         assert [item.urn for item in deposit.items(validation="rejected")] == [urn]
 
 
-def test_what_is_not_there(sqlite: Database, config: Config) -> None:
+def test_unknown_items_and_urls(sqlite: Database, config: Config) -> None:
     with Deposit(config) as deposit:
         with pytest.raises(TarantulaError, match="There is no item 'fcul-1'"):
             deposit.directory("fcul-1")
@@ -63,3 +63,9 @@ def test_what_is_not_there(sqlite: Database, config: Config) -> None:
 )
 def test_text_of_a_body(body: bytes, content_type: str | None, text: str | None) -> None:
     assert text_of(body, content_type) == text
+
+
+def test_the_former_module_still_works_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match=r"tarantula\.services\.deposit"):
+        from tarantula.deposit import Deposit as Former
+    assert Former is Deposit

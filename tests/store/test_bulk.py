@@ -1,4 +1,4 @@
-"""What goes past SQLAlchemy to the driver must fail as SQLAlchemy does."""
+"""Bulk statements: errors of the driver are raised as SQLAlchemy errors."""
 
 from __future__ import annotations
 
@@ -18,9 +18,7 @@ END_OTHERS = text(
 )
 
 
-def test_a_connection_that_was_cut_is_known_to_be_gone(
-    postgresql_database: Database, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_lost_connection_is_invalidated(postgresql_database: Database, caplog: pytest.LogCaptureFixture) -> None:
     engine = postgresql_database.engine
 
     def write_to_nobody() -> None:
@@ -40,7 +38,7 @@ def test_a_connection_that_was_cut_is_known_to_be_gone(
     assert "Traceback" not in caplog.text
 
 
-def test_an_error_of_the_statement_is_no_error_of_the_connection(postgresql_database: Database) -> None:
+def test_a_statement_error_keeps_the_connection(postgresql_database: Database) -> None:
     engine = postgresql_database.engine
     with pytest.raises(ProgrammingError) as told, engine.begin() as connection, raw_cursor(connection) as cursor:
         cursor.execute("SELECT nothing FROM nowhere")

@@ -1,4 +1,4 @@
-"""Where the bytes of a document are, however many items lie between."""
+"""Locations of stored bodies, also across several items."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_references_are_followed_through_several_items(sqlite: Database, config:
 
 
 @pytest.mark.parametrize("to", [999, None], ids=["nobody", "itself"])
-def test_a_missing_earlier_capture_is_said(sqlite: Database, config: Config, to: int | None) -> None:
+def test_a_missing_earlier_capture_raises_an_error(sqlite: Database, config: Config, to: int | None) -> None:
     urn = archive(sqlite, config)
     with sqlite.session() as session:
         session.execute(update(Document).where(Document.url == BASE).values(refers_to_id=to or Document.id))

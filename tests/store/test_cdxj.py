@@ -1,4 +1,4 @@
-"""The CDXJ index, beside the one that the archive world's own tool makes."""
+"""The CDXJ index, compared with the one that `cdxj-indexer` writes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def without_digest(line: str) -> str:
     return f"{key} {moment} {json.dumps({**json.loads(content), 'digest': ''})}"
 
 
-def test_it_is_the_index_that_the_archive_worlds_tool_makes(tmp_path: Path) -> None:
+def test_the_index_equals_that_of_cdxj_indexer(tmp_path: Path) -> None:
     with WarcWriter(tmp_path / "archive", "fcul", {}, max_size=4000) as writer:
         rows = [row_of_stored(sent, writer.write(sent, b"<p>rendered")) for sent in ANSWERS.values()]
     path = tmp_path / "indexes" / "index.cdxj"
@@ -69,11 +69,11 @@ def test_it_is_the_index_that_the_archive_worlds_tool_makes(tmp_path: Path) -> N
     ours, theirs = path.read_text().splitlines(), index_by_tool(*files)
     assert list(map(without_digest, ours)) == list(map(without_digest, theirs))
     different = {url_of(mine) for mine, other in zip(ours, theirs, strict=True) if mine != other}
-    # The tool makes up the digests that the records leave out, and takes the chunks for contents.
+    # The indexer computes digests that records leave out, including the chunked framing.
     assert different == {ANSWERS[name].url for name in ("chunked", "chunked gzip", "blank line in the head")}
 
 
-def test_the_digest_of_a_chunked_answer_is_that_of_its_contents(tmp_path: Path) -> None:
+def test_the_digest_of_a_chunked_response_ignores_the_framing(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, "fcul", {}) as writer:
         assert writer.write(ANSWERS["chunked"]).digest == warc_digest(PAGE)
         assert writer.write(ANSWERS["chunked gzip"]).digest == warc_digest(PACKED)
@@ -87,13 +87,13 @@ def test_a_line() -> None:
     )
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_fields_are_omitted() -> None:
     fields = json.loads(cdxj_line(row_of("http://ul.pt/", mime=None, status=-3)).split(b" ", 2)[2])
     assert fields.keys() == {"url", "digest", "length", "offset", "filename"}
 
 
 @pytest.mark.parametrize("run", [1, 7, 1000])
-def test_lines_are_sorted_by_bytes_however_few_fit_in_memory(tmp_path: Path, run: int) -> None:
+def test_lines_are_sorted_bytewise_with_any_run_size(tmp_path: Path, run: int) -> None:
     urls = [f"http://{host}.pt/{path}" for path in "zA%b~" for host in ("b", "a-b", "a", "a.b", "x1")]
     rows = [row_of(url, offset) for url in urls for offset in (10, 9)]
     path = tmp_path / "index.cdxj"
@@ -102,7 +102,7 @@ def test_lines_are_sorted_by_bytes_however_few_fit_in_memory(tmp_path: Path, run
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_an_item_without_answers(tmp_path: Path) -> None:
+def test_an_item_without_responses(tmp_path: Path) -> None:
     assert write_cdxj([], tmp_path / "index.cdxj") == 0
     assert (tmp_path / "index.cdxj").read_bytes() == b""
 

@@ -1,4 +1,4 @@
-"""What is collected does not depend on the order in which it is collected."""
+"""Depth is the length of the shortest path, in whatever order documents are collected."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Graph = dict[str, list[Link]]
 
 
 def random_graph(dice: random.Random, size: int = 40) -> Graph:
-    """Return pages with a few links each, some of them redirects, some naming images."""
+    """Return pages with a few links each, some of them redirects, some with images."""
     urls = ["http://h/", *(f"http://h/{number}" for number in range(1, size))]
     graph: Graph = {}
     for url in urls:
@@ -41,7 +41,7 @@ def random_graph(dice: random.Random, size: int = 40) -> Graph:
 
 
 def shortest(graph: Graph) -> dict[str, int]:
-    """Return how far every page is from the base, going breadth-first."""
+    """Return the distance of every page from the base, computed breadth-first."""
     distance = {"http://h/": 0}
     queue = deque(["http://h/"])
     while queue:
@@ -55,7 +55,7 @@ def shortest(graph: Graph) -> dict[str, int]:
 
 
 def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -> dict[str, int]:
-    """Collect a graph, a few documents at a time in no order; return the depths of what was collected."""
+    """Collect a graph a few documents at a time in random order; return the depths of the collected documents."""
     config = read_config({"name": "x", "base_url": "http://h/", "depth": DEPTH})
     discovery = Discovery(Scope.of(config, TYPES, TypeSet(["*/*"])), keep_refused=True)
     item = new_item(database, name=f"g{dice.randrange(10**9)}")
@@ -68,7 +68,7 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
             while waiting and len(under_way) < 3:
                 under_way.append(waiting.pop(dice.choice([*waiting])))
             done = under_way.pop(dice.randrange(len(under_way)))
-            # Between reading a page and storing it, others may be stored.
+            # Other documents may be stored between reading and storing a page.
             links = graph[done.url]
             found, named = discovery.discover(done, links)
             table.insert_links(connection, {done.id: named})
@@ -91,7 +91,7 @@ def collect_in_disorder(database: Database, graph: Graph, dice: random.Random) -
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_depth_is_the_shortest_way_whatever_the_order(database: Database, seed: int) -> None:
+def test_depth_is_the_shortest_path_in_any_order(database: Database, seed: int) -> None:
     dice = random.Random(seed)
     graph = random_graph(dice)
     truth = shortest(graph)

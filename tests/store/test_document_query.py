@@ -1,4 +1,4 @@
-"""Searches among the documents of an item: nothing is missed, nothing is given twice, and none takes long."""
+"""Queries for documents: every match is returned once, and no query takes long."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def url_of(number: int) -> str:
 
 
 def fill(database: Database, urn: str, numbers: range) -> None:
-    """Give an item documents of every kind, on four servers, at depths from 0 to 4."""
+    """Insert documents of every kind into an item, on four servers, at depths from 0 to 4."""
     with database.session() as session:
         item = find_item(session, urn).id
         table, connection = DocumentTable(item), session.connection()
@@ -68,7 +68,7 @@ def _state(number: int) -> int:
 
 @pytest.fixture
 def urn(database: Database) -> str:
-    """An item between whose documents others lie."""
+    """An item whose document ids alternate with those of others."""
     describe(database, "one", base_url="http://s0.example/")
     describe(database, "other", base_url="http://s0.example/")
     with database.session() as session:
@@ -83,7 +83,7 @@ def urn(database: Database) -> str:
 
 
 def searched(database: Database, urn: str, wanted: DocumentFilter, limit: int = 7) -> list[str]:
-    """Search to the end, and return the URLs in the order in which they came."""
+    """Query to the end, and return the URLs in the order of the results."""
     urls: list[str] = []
     with database.reading() as session:
         item, after, shares = find_item(session, urn), 0, [0.0]
@@ -128,7 +128,7 @@ CASES: list[tuple[DocumentFilter, Callable[[int], bool]]] = [
 
 
 @pytest.mark.parametrize("stretch", [1, 10_000])
-def test_what_is_wanted_is_found_once_and_in_order(
+def test_matches_are_returned_once_and_in_order(
     database: Database, urn: str, stretch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(document_query, "IDS_PER_STEP", stretch)
@@ -136,9 +136,7 @@ def test_what_is_wanted_is_found_once_and_in_order(
         assert searched(database, urn, wanted) == numbers(test), wanted
 
 
-def test_a_search_that_takes_long_says_where_it_goes_on(
-    database: Database, urn: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_long_query_returns_where_to_continue(database: Database, urn: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(document_query, "IDS_PER_STEP", 10)
     monkeypatch.setattr(document_query, "QUERY_TIME_LIMIT_SECONDS", 0.0)
     with database.reading() as session:
@@ -163,7 +161,7 @@ def test_an_item_that_ended_is_searched_to_its_last_document(database: Database,
     assert len(searched(database, urn, DocumentFilter())) == 121
 
 
-def test_those_who_name_a_document_are_found(database: Database, urn: str) -> None:
+def test_linking_documents_are_found(database: Database, urn: str) -> None:
     with database.reading() as session:
         item = find_item(session, urn)
         found = find_linking_documents(session, item, key_of(url_of(3)), 500)

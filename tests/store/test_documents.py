@@ -1,4 +1,4 @@
-"""The table of documents, in bulk."""
+"""Bulk reads and writes of the document table."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def state_of(database: Database, url: str) -> int:
         return session.execute(select(Document.state).where(Document.url == url)).scalar_one()
 
 
-def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Database, table: DocumentTable) -> None:
+def test_new_urls_wait_and_known_ones_are_not_returned(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
         first, _ = table.insert_urls(connection, [found("http://h/a/b"), found("http://g/"), found("http://h/a/b")])
         second, nearer = table.insert_urls(connection, [found("http://h/a/b"), found("http://h/"), found("http://h/c")])
@@ -53,7 +53,7 @@ def test_what_is_new_waits_and_what_is_known_does_not_come_back(database: Databa
     assert nearer == []
 
 
-def test_many_rows_travel_in_a_few_statements(database: Database, table: DocumentTable) -> None:
+def test_many_rows_take_few_statements(database: Database, table: DocumentTable) -> None:
     urls = [f"http://s{number % 7}/p/{number}" for number in range(5_000)]
     with database.engine.begin() as connection:
         entries, _ = table.insert_urls(connection, [found(url) for url in urls])
@@ -75,7 +75,7 @@ def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: D
 
 
 @pytest.mark.parametrize(("rule", "comes_back"), [("TooDeep", True), ("ServerNotAccepted", False)])
-def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
+def test_a_shorter_path_accepts_a_document_that_was_too_deep(
     database: Database, table: DocumentTable, rule: str, comes_back: bool
 ) -> None:
     with database.engine.begin() as connection:
@@ -87,7 +87,9 @@ def test_a_shorter_way_makes_a_document_wanted_that_was_too_deep(
 
 
 @pytest.mark.parametrize("state", [-6, 0, 200])
-def test_a_shorter_way_to_what_is_wanted_already_is_noted(database: Database, table: DocumentTable, state: int) -> None:
+def test_a_shorter_path_lowers_the_depth_of_an_accepted_document(
+    database: Database, table: DocumentTable, state: int
+) -> None:
     with database.engine.begin() as connection:
         (entry,), _ = table.insert_urls(connection, [found("http://h/far", 6)])
         table.finish(connection, [DocumentOutcome(entry.id, state, reason="Said.", tries=2)])
@@ -99,7 +101,7 @@ def test_a_shorter_way_to_what_is_wanted_already_is_noted(database: Database, ta
     assert tuple(row) == (2, "Said.")
 
 
-def test_what_is_odd_in_a_row_arrives_as_it_is(database: Database, table: DocumentTable) -> None:
+def test_special_characters_are_stored_unchanged(database: Database, table: DocumentTable) -> None:
     odd = "http://h/?a=\\b\\N&c='\""
     reason = "Tab\tnew\nline\r\\."
     with database.engine.begin() as connection:
@@ -108,14 +110,14 @@ def test_what_is_odd_in_a_row_arrives_as_it_is(database: Database, table: Docume
     assert tuple(row) == (odd, reason)
 
 
-def test_of_two_ways_on_one_page_the_better_counts(database: Database, table: DocumentTable) -> None:
+def test_the_better_of_two_links_on_one_page_counts(database: Database, table: DocumentTable) -> None:
     both = [found("http://h/x", 6, DocumentState.OVER_LIMIT, "TooDeep"), found("http://h/x", 3), found("http://h/x", 4)]
     with database.engine.begin() as connection:
         ((entry,), _) = table.insert_urls(connection, both)
     assert entry.depth == 3
 
 
-def test_what_became_of_a_document_is_written(database: Database, table: DocumentTable) -> None:
+def test_outcomes_are_written(database: Database, table: DocumentTable) -> None:
     with database.engine.begin() as connection:
         (first, second), _ = table.insert_urls(connection, [found("http://h/1"), found("http://h/2")])
         table.finish(

@@ -1,4 +1,4 @@
-"""The journal: nothing that is committed is missed, whatever is committed first."""
+"""The journal: no committed entry is missed, whatever the order of commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVERY = list(JournalKind)
 
 
 def look(database: Database, follower: JournalFollower, most: int = 10) -> list[JournalRecord]:
-    """Read on, in a transaction of its own."""
+    """Read the next entries in a new transaction."""
     with database.reading() as session:
         return follower.next(session.connection(), most)
 
@@ -29,7 +29,7 @@ def write(database: Database, *numbers: int) -> None:
 
 
 def settle(database: Database, follower: JournalFollower) -> None:
-    """Look until nothing that came can be followed by anything else: others write to the same PostgreSQL."""
+    """Poll until the given entries are settled: other tests write to the same PostgreSQL."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while follower.place != last(database):
         assert time.monotonic() < end
@@ -46,7 +46,7 @@ def documents(entries: list[JournalRecord]) -> list[list[int]]:
     return [entry.documents for entry in entries]
 
 
-def test_entries_come_once_in_their_order(database: Database) -> None:
+def test_entries_are_returned_once_in_order(database: Database) -> None:
     follower = JournalFollower(0, EVERY)
     assert look(database, follower) == []
     write(database, 1, 2**40)
@@ -58,7 +58,7 @@ def test_entries_come_once_in_their_order(database: Database) -> None:
     settle(database, follower)
 
 
-def test_who_begins_anew_at_its_place_misses_nothing(database: Database) -> None:
+def test_a_follower_resumes_without_missing_entries(database: Database) -> None:
     follower = JournalFollower(0, EVERY)
     write(database, 1)
     look(database, follower)
@@ -67,7 +67,7 @@ def test_who_begins_anew_at_its_place_misses_nothing(database: Database) -> None
     assert documents(look(database, JournalFollower(follower.place, EVERY))) == [[2]]
 
 
-def test_other_kinds_are_passed_over(database: Database) -> None:
+def test_other_kinds_are_skipped(database: Database) -> None:
     with database.engine.begin() as writing:
         append_to_journal(writing, JournalKind.ENDED, 7)
         append_to_journal(writing, JournalKind.REMOVED, 8)
@@ -76,7 +76,7 @@ def test_other_kinds_are_passed_over(database: Database) -> None:
     settle(database, follower)
 
 
-def test_one_that_is_committed_late_is_not_missed(postgresql_database: Database) -> None:
+def test_an_entry_committed_late_is_not_missed(postgresql_database: Database) -> None:
     follower = JournalFollower(0, EVERY)
     with postgresql_database.engine.begin() as late:
         late.execute(delete(Server))
@@ -95,7 +95,7 @@ def test_one_that_is_committed_late_is_not_missed(postgresql_database: Database)
     steps=st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["begin", "commit", "undo"])), max_size=20),
     looks=st.lists(st.tuples(st.integers(1, 3), st.booleans()), min_size=21, max_size=21),
 )
-def test_whatever_the_order_of_commits(
+def test_no_entry_is_missed_in_any_order_of_commits(
     postgresql_database: Database, steps: list[tuple[int, str]], looks: list[tuple[int, bool]]
 ) -> None:
     with postgresql_database.engine.begin() as washing:
@@ -126,7 +126,7 @@ def test_whatever_the_order_of_commits(
     assert seen == written
 
 
-def test_who_follows_in_order_is_handed_nothing_before_what_has_a_lower_number(postgresql_database: Database) -> None:
+def test_an_ordered_follower_waits_for_lower_ids(postgresql_database: Database) -> None:
     follower = JournalFollower(0, EVERY, in_order=True)
     write(postgresql_database, 1)
     with postgresql_database.engine.begin() as late:

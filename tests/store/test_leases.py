@@ -1,4 +1,4 @@
-"""A server belongs to one collector at a time."""
+"""Server leases: a server belongs to one collector at a time."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ def item(database: Database) -> int:
     return item
 
 
-def test_what_one_has_the_other_does_not_get(database: Database, item: int) -> None:
+def test_a_leased_server_is_not_leased_again(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     assert sorted(seek(database, first)) == ["h", *SERVERS]
     assert seek(database, second) == []
 
 
-def test_two_collectors_share(database: Database, item: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_collectors_share_the_servers(database: Database, item: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_LEASED_SERVERS", 3)
     first, second = collector(database, item), collector(database, item)
     one, other = seek(database, first), seek(database, second)
@@ -63,7 +63,7 @@ def test_two_collectors_share(database: Database, item: int, monkeypatch: pytest
     assert sorted(one + other) == ["h", *SERVERS]
 
 
-def test_what_is_given_back_is_free_when_its_pause_is_over(database: Database, item: int) -> None:
+def test_a_released_server_is_free_after_its_pause(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     seek(database, first)
     with database.engine.begin() as connection:
@@ -74,7 +74,7 @@ def test_what_is_given_back_is_free_when_its_pause_is_over(database: Database, i
     assert sorted(first.held) == ["h", "s2", "s3", "s4"]
 
 
-def test_a_shy_collector_lets_others_come_first(database: Database, item: int) -> None:
+def test_a_yielding_collector_lets_others_lease_first(database: Database, item: int) -> None:
     leases = collector(database, item)
     seek(database, leases)
     with database.engine.begin() as connection:
@@ -84,7 +84,7 @@ def test_a_shy_collector_lets_others_come_first(database: Database, item: int) -
         assert leases.seek(connection) == [Lease("s0", 0.0)]
 
 
-def test_the_servers_of_the_dead_are_free_and_what_they_collected_waits_again(database: Database, item: int) -> None:
+def test_servers_of_a_dead_collector_are_freed_and_its_documents_wait(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     seek(database, first)
     with database.engine.begin() as connection:
@@ -96,7 +96,7 @@ def test_the_servers_of_the_dead_are_free_and_what_they_collected_waits_again(da
     assert state_of(database, "http://s0/") == -6
 
 
-def test_a_collector_that_was_away_hears_what_it_lost(database: Database, item: int) -> None:
+def test_a_late_collector_learns_which_servers_it_lost(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     seek(database, first)
     kill(database, first)
@@ -106,7 +106,7 @@ def test_a_collector_that_was_away_hears_what_it_lost(database: Database, item: 
     assert first.held == {}
 
 
-def test_a_collector_that_was_away_takes_nothing_before_its_next_sign_of_life(database: Database, item: int) -> None:
+def test_a_removed_collector_leases_nothing_before_its_next_heartbeat(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     kill(database, first)
     seek(database, second)
@@ -117,7 +117,7 @@ def test_a_collector_that_was_away_takes_nothing_before_its_next_sign_of_life(da
         assert first.seek(connection) == [Lease("s0", 0.0)]
 
 
-def test_nobody_takes_from_a_collector_whose_sign_of_life_is_late_but_under_way(postgresql_database: Database) -> None:
+def test_a_late_heartbeat_in_progress_keeps_the_leases(postgresql_database: Database) -> None:
     database, item = postgresql_database, new_item(postgresql_database)
     first, second = collector(database, item), collector(database, item)
     assert seek(database, first) == ["h"]
@@ -129,7 +129,7 @@ def test_nobody_takes_from_a_collector_whose_sign_of_life_is_late_but_under_way(
     assert first.held.keys() == {"h"}
 
 
-def test_a_late_sign_of_life_waits_for_whoever_takes_the_servers(postgresql_database: Database) -> None:
+def test_a_late_heartbeat_waits_for_a_takeover(postgresql_database: Database) -> None:
     database, item = postgresql_database, new_item(postgresql_database)
     first, second = collector(database, item), collector(database, item)
     seek(database, first)
@@ -151,7 +151,7 @@ def test_a_late_sign_of_life_waits_for_whoever_takes_the_servers(postgresql_data
     assert first.held == {}
 
 
-def test_a_server_that_another_item_waits_for_is_contested(database: Database, item: int) -> None:
+def test_a_server_with_waiting_documents_of_another_item_is_contested(database: Database, item: int) -> None:
     other = new_item(database, "http://s0/", name="other")
     leases = collector(database, item)
     seek(database, leases)
@@ -161,7 +161,7 @@ def test_a_server_that_another_item_waits_for_is_contested(database: Database, i
         assert leases.contested(connection) == ["s0"]
 
 
-def test_the_last_to_leave_knows_it(database: Database, item: int) -> None:
+def test_the_last_collector_knows_that_it_is_the_last(database: Database, item: int) -> None:
     collectors = [collector(database, item) for _ in range(3)]
     kill(database, collectors.pop())
     others = []
@@ -174,7 +174,7 @@ def test_the_last_to_leave_knows_it(database: Database, item: int) -> None:
     assert len(seek(database, collector(database, item))) == 6
 
 
-def test_work_is_left_while_something_waits_or_is_under_way(database: Database, item: int) -> None:
+def test_work_is_left_while_documents_wait_or_are_collected(database: Database, item: int) -> None:
     leases = collector(database, item)
     for state, left in ((-6, True), (0, True), (200, False)):
         with database.engine.begin() as connection:

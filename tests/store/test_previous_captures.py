@@ -1,4 +1,4 @@
-"""What earlier items have is known in bulk, and costs a first item nothing."""
+"""Previous captures are looked up in bulk, and a first item makes no query."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def entries(*urls: str) -> list[FrontierEntry]:
 def recall(
     database: Database, config: Config, urn: str, found: list[FrontierEntry], chosen: PublicationConfig | None = None
 ) -> list[PreviousCapture | None]:
-    """Return what is known of entries of an item."""
+    """Return the previous captures of entries of an item."""
     with database.reading() as session:
         captures = PreviousCaptures(config.items, chosen or publication())
         captures.load_items(session.connection(), find_item(session, urn).id)
@@ -61,7 +61,7 @@ def recall(
     return [entry.earlier for entry in found]
 
 
-def test_a_first_item_asks_nothing(database: Database, database_config: Config) -> None:
+def test_a_first_item_makes_no_query(database: Database, database_config: Config) -> None:
     urn = archive(database, database_config)
     with database.reading() as session:
         captures = PreviousCaptures(database_config.items, publication())
@@ -109,14 +109,14 @@ def test_the_newest_capture_counts_and_leads_to_the_record_with_the_body(
     assert restore_unmodified(config.items, base, NOT_MODIFIED).body == PAGE
 
 
-def test_a_publication_can_do_without(sqlite: Database, config: Config) -> None:
+def test_deduplication_can_be_switched_off(sqlite: Database, config: Config) -> None:
     archive(sqlite, config)
     urn = archive(sqlite, config, [], months=1)
     assert recall(sqlite, config, urn, entries(BASE), publication(keep_once=False)) == [None]
     assert recall(sqlite, config, urn, entries(BASE)) != [None]
 
 
-def test_a_file_that_is_gone_has_nothing(sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_missing_file_has_no_captures(sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture) -> None:
     (gone,) = files(config, archive(sqlite, config))
     urn = archive(sqlite, config, [], months=1)
     gone.rename(gone.with_suffix(".away"))
@@ -139,7 +139,7 @@ def test_a_file_that_is_gone_has_nothing(sqlite: Database, config: Config, caplo
         ({"etag": None, "last_modified": "Fri, 12 Jun 2026 22:00:00 GMT"}, {}, True),
     ],
 )
-def test_who_is_asked_whether_it_changed(
+def test_which_documents_are_requested_conditionally(
     sqlite: Database, config: Config, row: dict[str, object], wanted: dict[str, object], asks: bool
 ) -> None:
     archive(sqlite, config, [page("", PAGE)])
@@ -168,9 +168,7 @@ EARLIER = PreviousCapture(1, BASE, BEGAN, "fcul-1", "a.warc.gz", 0, "sha1:A", 10
         ({}, "sha1:A", b"<p>rendered", False),
     ],
 )
-def test_a_body_that_means_the_same_is_kept_once(
-    now: dict[str, object], digest: str, rendered: bytes | None, kept: bool
-) -> None:
+def test_an_equal_body_is_stored_once(now: dict[str, object], digest: str, rendered: bytes | None, kept: bool) -> None:
     outcome = DocumentOutcome(2, 200, size=10, type="text/html", charset="utf-8")
     for name, value in now.items():
         setattr(outcome, name, value)
@@ -179,7 +177,7 @@ def test_a_body_that_means_the_same_is_kept_once(
     assert replace(finished, earlier=None).reusable_capture(digest) is None
 
 
-def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now() -> None:
+def test_an_unmodified_body_is_stored_once_even_if_decoded_differently() -> None:
     said = exchange(BASE, answer(HTML), b"")
     finished = FinishedDocument(DocumentOutcome(2, 200, size=0, type="text/plain"), exchange=said, earlier=EARLIER)
     assert finished.reusable_capture("sha1:A") is None
@@ -202,18 +200,18 @@ def test_what_a_server_says_is_unchanged_is_kept_once_whatever_we_make_of_it_now
         (("Content-Type: text/html; charset=" + "x" * 99,), ("x" * 40, None, None)),
     ],
 )
-def test_what_is_kept_of_the_headers(headers: tuple[str, ...], kept: tuple[str | None, ...]) -> None:
+def test_which_headers_are_kept(headers: tuple[str, ...], kept: tuple[str | None, ...]) -> None:
     assert headers_to_keep(exchange(BASE, answer(*headers), PAGE)) == kept
 
 
-def test_the_newest_word_of_the_server_is_kept() -> None:
+def test_validators_of_the_304_response_are_kept() -> None:
     old = exchange(BASE, answer('ETag: "1"', "Last-Modified: Fri, 12 Jun 2026 22:00:00 GMT"), PAGE)
     assert headers_to_keep(replace(old, not_modified=NOT_MODIFIED)) == (None, '"2"', "Fri, 12 Jun 2026 22:00:00 GMT")
     assert headers_to_keep(exchange(BASE, answer('ETag: "1"', status="404 Not Found"))) == (None, None, None)
 
 
 @pytest.mark.parametrize("sent", SENT[:4], ids=lambda sent: sent.url)
-def test_an_earlier_answer_is_given_again_whole(sqlite: Database, config: Config, sent: Exchange) -> None:
+def test_an_earlier_response_is_restored_completely(sqlite: Database, config: Config, sent: Exchange) -> None:
     archive(sqlite, config)
     urn = archive(sqlite, config, [], months=1)
     (earlier,) = recall(sqlite, config, urn, entries(sent.url))
@@ -224,7 +222,7 @@ def test_an_earlier_answer_is_given_again_whole(sqlite: Database, config: Config
     assert (again.status, again.started_at, again.not_modified) == (200, said.started_at, said)
 
 
-def test_another_body_is_not_given(sqlite: Database, config: Config) -> None:
+def test_a_different_body_is_not_restored(sqlite: Database, config: Config) -> None:
     archive(sqlite, config)
     urn = archive(sqlite, config, [], months=1)
     one, other = recall(sqlite, config, urn, entries(BASE, SENT[3].url))

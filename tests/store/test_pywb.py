@@ -36,7 +36,7 @@ def pywb(home: Path) -> Iterator[int]:
 
 
 @pytest.mark.parametrize("name", ["identity", "gzip", "deflate", "chunked", "chunked gzip", "binary", "encrypted"])
-def test_pywb_replays_what_was_collected(pywb: int, name: str) -> None:
+def test_pywb_replays_collected_documents(pywb: int, name: str) -> None:
     sent = ANSWERS[name]
     answer, body = ask(pywb, f"/{URN}/20260612220001id_/{sent.url}")
     assert answer.status == 200

@@ -1,4 +1,4 @@
-"""Records read back, and files mended after a crash."""
+"""Reading WARC records, and repairing files after a crash."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def written(directory: Path, *names: str) -> tuple[Path, list[StoredRecord]]:
 
 
 @pytest.mark.parametrize("name", ANSWERS)
-def test_an_answer_comes_back_as_it_was_sent(tmp_path: Path, name: str) -> None:
+def test_a_response_is_read_back_as_sent(tmp_path: Path, name: str) -> None:
     path, (stored,) = written(tmp_path, name)
     record = read_record(path, stored.offset)
     assert record.fields["WARC-Target-URI"] == ANSWERS[name].url
@@ -31,7 +31,7 @@ def test_an_answer_comes_back_as_it_was_sent(tmp_path: Path, name: str) -> None:
     assert (rendered.head, rendered.raw_body) == (b"", b"<p>rendered")
 
 
-def test_a_place_without_a_record(tmp_path: Path) -> None:
+def test_an_offset_without_a_record(tmp_path: Path) -> None:
     path, (stored,) = written(tmp_path, "identity")
     with pytest.raises(TarantulaError, match="has no complete record at offset 7"):
         read_record(path, 7)
@@ -42,16 +42,16 @@ def test_a_place_without_a_record(tmp_path: Path) -> None:
 
 
 @given(st.binary(), st.lists(st.integers(0, 100), unique=True).map(sorted))
-def test_chunks_are_put_together(body: bytes, cuts: list[int]) -> None:
+def test_chunks_are_joined(body: bytes, cuts: list[int]) -> None:
     assert unchunk(chunked(body, *cuts)) == body
 
 
 @pytest.mark.parametrize("body", [b"", PAGE, PACKED, b"-5\r\nabc", b"\r\n"])
-def test_what_is_not_in_chunks_stays(body: bytes) -> None:
+def test_a_body_without_chunks_is_unchanged(body: bytes) -> None:
     assert unchunk(body) == body
 
 
-def test_repair_finds_the_last_whole_record_whatever_the_crash_left(tmp_path: Path) -> None:
+def test_repair_finds_the_last_complete_record_after_any_crash(tmp_path: Path) -> None:
     path, (first, last) = written(tmp_path, "redirect", "redirect")
     whole = path.read_bytes()
     for size in range(last.offset, last.offset + last.length):
@@ -64,7 +64,7 @@ def test_repair_finds_the_last_whole_record_whatever_the_crash_left(tmp_path: Pa
 
 
 @pytest.mark.parametrize("rubbish", [b"\0" * 5000, b"\x1f\x8b", BINARY, PACKED[:-1], PACKED[:-8] + b"\0" * 8])
-def test_repair_cuts_rubbish(tmp_path: Path, rubbish: bytes) -> None:
+def test_repair_cuts_garbage(tmp_path: Path, rubbish: bytes) -> None:
     path, (stored,) = written(tmp_path, "identity")
     whole = path.read_bytes()
     for good in (0, stored.offset, len(whole)):
@@ -81,7 +81,7 @@ def test_repair_of_a_file_that_lost_more_than_its_end(tmp_path: Path) -> None:
     assert path.read_bytes() == whole[: stored.offset]
 
 
-def test_repair_walks_records_larger_than_its_reads(tmp_path: Path) -> None:
+def test_repair_handles_records_larger_than_a_read(tmp_path: Path) -> None:
     large = exchange("http://ul.pt/large", answer(), BINARY * 100)
     with WarcWriter(tmp_path, "fcul", {}) as writer:
         for _ in range(3):
@@ -93,7 +93,7 @@ def test_repair_walks_records_larger_than_its_reads(tmp_path: Path) -> None:
     assert path.read_bytes() == whole
 
 
-def test_repair_leaves_alone_what_is_being_written(tmp_path: Path) -> None:
+def test_repair_does_not_touch_a_file_being_written(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, "fcul", {}) as writer:
         stored = writer.write(ANSWERS["identity"])
         writer.flush()

@@ -1,4 +1,4 @@
-"""What one WARC record says, byte for byte."""
+"""Serialized WARC records, compared byte for byte."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tarantula.store.warc_writer import WarcWriter
 from tests.support.exchanges import CHUNKED, HTML, answer, chunked, exchange
 
 
-def test_whole_records(tmp_path: Path) -> None:
+def test_complete_records(tmp_path: Path) -> None:
     numbers = count(1)
     info = {"software": "Tarantula/0.1.0", "description": "Faculdade\nde Ciências"}
     with WarcWriter(
@@ -96,7 +96,7 @@ def test_whole_records(tmp_path: Path) -> None:
 
 
 @given(st.binary(), st.lists(st.integers(0, 100), unique=True).map(sorted))
-def test_the_digest_does_not_know_of_chunks(body: bytes, cuts: list[int]) -> None:
+def test_the_digest_ignores_chunks(body: bytes, cuts: list[int]) -> None:
     plain = exchange("http://ul.pt/", answer(HTML), body)
     framed = exchange("http://ul.pt/", answer(HTML, CHUNKED), chunked(body, *cuts), body)
     assert payload_digest(plain) == payload_digest(framed) == warc_digest(body)
@@ -130,7 +130,7 @@ EARLIER = PreviousCapture(
 
 
 @pytest.mark.parametrize("unmodified", [False, True])
-def test_a_whole_revisit(unmodified: bool) -> None:
+def test_a_complete_revisit(unmodified: bool) -> None:
     page = exchange("https://ul.pt/a", answer("Content-Type: text/html"), b"<p>a", address="::1")
     if unmodified:
         page = replace(page, not_modified=exchange("https://ul.pt/a", answer(status="304 Not Modified")))

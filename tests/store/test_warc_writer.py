@@ -1,4 +1,4 @@
-"""What the WARC files hold, and what they hold after something went wrong."""
+"""Contents of WARC files, also after write errors."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def warcio_check(*files: Path) -> tuple[int, str]:
     return done.returncode, done.stdout + done.stderr
 
 
-def test_warcio_finds_every_byte_and_nothing_wrong(tmp_path: Path, writer: WarcWriter) -> None:
+def test_warcio_reads_every_byte_and_reports_no_error(tmp_path: Path, writer: WarcWriter) -> None:
     stored = {name: writer.write(sent, RENDERED) for name, sent in ANSWERS.items()}
     writer.close()
     (path,) = tmp_path.iterdir()
     with path.open("rb") as file:
-        # The default reading would take apart the heads; what is compared is the blocks as they are.
+        # By default warcio parses the heads; here the unparsed blocks are compared.
         blocks = [
             (record.rec_type, record.rec_headers["WARC-Target-URI"], record.raw_stream.read())
             for record in ArchiveIterator(file, no_record_parse=True)
@@ -65,7 +65,7 @@ def test_each_record_is_a_gzip_member_at_its_offset(tmp_path: Path, writer: Warc
         assert gzip.decompress(content[stored.rendered_offset :]).endswith(RENDERED + b"\r\n\r\n")
 
 
-def test_files_roll_over_at_a_size(tmp_path: Path) -> None:
+def test_a_new_file_starts_at_the_size_limit(tmp_path: Path) -> None:
     with WarcWriter(tmp_path, "fcul", {}, max_size=3000) as writer:
         stored = [writer.write(sent) for _ in range(5) for sent in ANSWERS.values()]
     files = sorted(tmp_path.iterdir())
@@ -91,26 +91,26 @@ def test_collectors_never_share_a_file(tmp_path: Path, monkeypatch: pytest.Monke
     assert "fcul-00000000-00003.warc.gz" in names
 
 
-def test_nothing_is_created_before_there_is_something_to_keep(tmp_path: Path) -> None:
+def test_no_file_is_created_without_a_record(tmp_path: Path) -> None:
     with WarcWriter(tmp_path / "archive", "fcul", {}) as writer:
         writer.flush()
         writer.sync()
     assert not (tmp_path / "archive").exists()
 
 
-def test_what_is_flushed_is_in_the_file(tmp_path: Path, writer: WarcWriter) -> None:
+def test_flushed_records_are_in_the_file(tmp_path: Path, writer: WarcWriter) -> None:
     stored = writer.write(ANSWERS["identity"])
     writer.flush()
     assert read_record(tmp_path / stored.file, stored.offset).raw_body == PAGE
 
 
-def test_a_closed_writer_begins_another_file(tmp_path: Path, writer: WarcWriter) -> None:
+def test_a_closed_writer_starts_another_file(tmp_path: Path, writer: WarcWriter) -> None:
     first = writer.write(ANSWERS["identity"])
     writer.close()
     assert writer.write(ANSWERS["gzip"]).file != first.file
 
 
-def test_a_directory_that_cannot_be_made(tmp_path: Path) -> None:
+def test_a_directory_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "archive").write_text("in the way")
     writer = WarcWriter(tmp_path / "archive", "fcul", {})
     with pytest.raises(TarantulaError, match=r"archive cannot be written \(File exists\)\. Free disk space"):
@@ -176,7 +176,7 @@ def run_script(script: str, directory: Path) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_a_full_disk_leaves_a_valid_file_and_a_sentence(tmp_path: Path) -> None:
+def test_a_full_disk_leaves_a_valid_file_and_an_error_message(tmp_path: Path) -> None:
     sentence, *again, flushed = run_script(FULL_DISK, tmp_path / "archive")
     (path,) = (tmp_path / "archive").iterdir()
     assert sentence == (
@@ -190,7 +190,7 @@ def test_a_full_disk_leaves_a_valid_file_and_a_sentence(tmp_path: Path) -> None:
     assert said.count(" response\n") == int(flushed)
 
 
-def test_a_disk_that_is_full_at_the_end(tmp_path: Path) -> None:
+def test_a_disk_that_is_full_when_closing(tmp_path: Path) -> None:
     (sentence,) = run_script(FULL_AT_THE_END, tmp_path)
     (path,) = tmp_path.iterdir()
     assert sentence.startswith(f"{path} cannot be written")
@@ -198,6 +198,6 @@ def test_a_disk_that_is_full_at_the_end(tmp_path: Path) -> None:
     assert (code, said.count(" response\n")) == (0, 1)
 
 
-def test_stored_says_where_and_what(writer: WarcWriter) -> None:
+def test_the_stored_record_has_location_and_digest(writer: WarcWriter) -> None:
     stored = writer.write(ANSWERS["redirect"])
     assert stored == StoredRecord(stored.file, stored.offset, stored.length, warc_digest(b""), None)

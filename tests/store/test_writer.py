@@ -1,4 +1,4 @@
-"""The writer: groups, answers, and what happens when nothing can be written."""
+"""The writer thread: groups, futures, and failures."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Scenario = Callable[[Writer, list[FrontierEntry]], Awaitable[None]]
 
 @pytest.fixture
 def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
-    """Run a coroutine with a writer, and close the writer after it."""
+    """Run a coroutine with a writer, and close the writer afterwards."""
 
     def run_scenario(scenario: Scenario) -> Writer:
         async def main() -> Writer:
@@ -82,7 +82,7 @@ def test_a_document_its_bytes_and_its_links_are_stored_together(
         assert session.scalar(select(func.count()).select_from(LinkRow)) == 2
 
 
-def test_what_arrives_together_is_one_group(run: Callable[[Scenario], Writer]) -> None:
+def test_simultaneous_work_is_one_group(run: Callable[[Scenario], Writer]) -> None:
     async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found(f"http://h/{number}") for number in range(200)])
         await asyncio.gather(*(writer.finish(FinishedDocument(DocumentOutcome(entry.id, 404))) for entry in waiting))
@@ -90,7 +90,7 @@ def test_what_arrives_together_is_one_group(run: Callable[[Scenario], Writer]) -
     assert run(scenario).groups < 100
 
 
-def test_being_collected_is_seen_while_it_lasts(run: Callable[[Scenario], Writer], database: Database) -> None:
+def test_the_state_is_collecting_in_the_meantime(run: Callable[[Scenario], Writer], database: Database) -> None:
     async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found("http://h/slow")])
         writer.started(waiting[0])
@@ -100,7 +100,7 @@ def test_being_collected_is_seen_while_it_lasts(run: Callable[[Scenario], Writer
     run(scenario)
 
 
-def test_a_refill_gives_what_waits_and_is_not_held(run: Callable[[Scenario], Writer]) -> None:
+def test_a_refill_returns_waiting_documents_that_are_not_held(run: Callable[[Scenario], Writer]) -> None:
     async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found(f"http://h/{number}") for number in range(5)])
         entries = await writer.refill(RefillRequest("h", {waiting[0].id, 1}, 10))
@@ -109,7 +109,7 @@ def test_a_refill_gives_what_waits_and_is_not_held(run: Callable[[Scenario], Wri
     run(scenario)
 
 
-def test_a_database_that_fails_stops_the_writer_with_a_sentence(
+def test_a_database_error_stops_the_writer_with_a_message(
     run: Callable[[Scenario], Writer], database: Database
 ) -> None:
     def rename(table: str, name: str) -> None:
@@ -123,6 +123,6 @@ def test_a_database_that_fails_stops_the_writer_with_a_sentence(
                 await writer.finish(finished(urls=("http://h/a",)))
 
     assert run(scenario).failure is not None
-    # The next test may get the same database.
+    # The next test may use the same database.
     rename("taken_away", "link")
     assert state_of(database, "http://h/") == -6

@@ -19,7 +19,7 @@ moment = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Make the tables and fill the catalogue."""
+    """Create the tables and insert the first document types and profiles."""
     _create_catalogue()
     _create_publications()
     _create_documents()

@@ -1,4 +1,4 @@
-"""Collectors, and the leases that they have on servers."""
+"""Collectors and server leases."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ moment = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Let many collectors share the servers."""
+    """Add collectors, and the lease columns of servers."""
     op.create_table(
         "collector",
         sa.Column("id", sa.Integer, nullable=False),

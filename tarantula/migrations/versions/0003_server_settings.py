@@ -1,4 +1,4 @@
-"""Settings that servers have of their own."""
+"""Settings of single servers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0002"
 
 
 def upgrade() -> None:
-    """Let servers have a depth, a number of documents and a delay of their own, or be excluded."""
+    """Add depth, document limit, delay and exclusion per server."""
     op.create_table(
         "server_setting",
         sa.Column("id", sa.Integer, nullable=False),

@@ -1,4 +1,4 @@
-"""What the daemon knows of an item: who is on the way to it, when it is tried again, what is to be told of it."""
+"""Columns of items for the daemon: launched process, next retry, pending notification."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ moment = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
-    """Let items be looked after by any daemon."""
+    """Add the columns that daemons use to share items."""
     op.add_column("item", sa.Column("stop_wanted_at", moment))
     op.add_column("item", sa.Column("retry_at", moment))
     op.add_column("item", sa.Column("launched_at", moment))

@@ -1,4 +1,4 @@
-"""What was kept once is not kept twice: references to earlier captures, and what is needed to ask for changes."""
+"""Deduplication: references to earlier captures, validators for conditional requests, inherited records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Let documents refer to earlier ones, and items inherit records."""
+    """Add references between documents, validators and inherited records."""
     op.add_column("document", sa.Column("refers_to_id", big_id))
     op.add_column("document", sa.Column("unmodified", sa.Boolean))
     op.add_column("document", sa.Column("charset", sa.String(40)))

@@ -1,4 +1,4 @@
-"""Indicators of items, and what librarians decided."""
+"""Indicators of items, and decisions about them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0005"
 
 
 def upgrade() -> None:
-    """Keep what helps to decide about an item, and every decision."""
+    """Add indicators and fired rules to items, and the table of decisions."""
     op.create_table(
         "decision",
         sa.Column("id", sa.Integer, nullable=False),

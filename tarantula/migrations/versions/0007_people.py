@@ -1,4 +1,4 @@
-"""Accounts, sessions, tokens, and who changed what."""
+"""Accounts, login sessions, tokens, failed logins and the audit log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ down_revision = "0006"
 
 
 def upgrade() -> None:
-    """Make room for people."""
+    """Create the tables of accounts."""
     moment = sa.DateTime(timezone=True)
     op.create_table(
         "account",

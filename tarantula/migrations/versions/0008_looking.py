@@ -1,4 +1,4 @@
-"""Indexes for those who look at documents, while they are collected and later; the pauses that collectors keep."""
+"""Indexes for document queries, and the pauses that collectors keep."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Let people look without reading whole tables."""
+    """Add the indexes and columns that pages about running collections need."""
     op.add_column("item", sa.Column("last_document_id", big_id))
     tried = sa.text("state NOT IN (0, -5, -6, -9)")
     op.create_index(

@@ -1,4 +1,4 @@
-"""Items that keep the last one fresh: which pages are visited again, when, and what that found."""
+"""Refresh items: planned visits and their results."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Let items be refreshed by visits."""
+    """Add the table of visits."""
     op.add_column("item", sa.Column("refreshes_id", sa.Integer))
     op.add_column("inherited_record", sa.Column("rendered_offset", sa.BigInteger))
     op.create_table(

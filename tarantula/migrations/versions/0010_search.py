@@ -1,4 +1,4 @@
-"""The journal of what happened to documents, and what was read of them, for those who search."""
+"""The journal, extracted texts, link weights, barrels and query counts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Begin the journal."""
+    """Create the tables of search, and fill the journal for existing items."""
     op.create_table(
         "journal",
         sa.Column("id", big_id, primary_key=True),
@@ -59,6 +59,6 @@ def upgrade() -> None:
         sa.Column("inlinks_of_others", sa.Integer, nullable=False),
         sa.Column("anchors", sa.Text, nullable=False),
     )
-    # What was collected before there was a journal is read as well: an entry without documents means the whole item.
+    # Documents collected before the journal existed are indexed too: an entry without documents means the whole item.
     op.execute("INSERT INTO journal (kind, item_id) SELECT 1, id FROM item ORDER BY id")
     op.execute("INSERT INTO journal (kind, item_id) SELECT 3, id FROM item WHERE finished_at IS NOT NULL ORDER BY id")

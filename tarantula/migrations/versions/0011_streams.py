@@ -1,4 +1,4 @@
-"""Sources, what was read of them, what became of it, and who watches."""
+"""Streams: sources, events, summary levels, alerts and views."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ big_id = sa.BigInteger().with_variant(sa.Integer, "sqlite")
 
 
 def upgrade() -> None:
-    """Begin to follow values."""
-    # Whoever reads streams is a collector, too: of no item.
+    """Create the tables of streams."""
+    # The stream reader is a collector without an item.
     with op.batch_alter_table("collector", table_kwargs={"sqlite_autoincrement": True}) as batch:
         batch.alter_column("item_id", existing_type=sa.Integer, nullable=True)
     op.add_column("server", sa.Column("wished_at", sa.DateTime(timezone=True)))
