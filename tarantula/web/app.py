@@ -47,38 +47,15 @@ from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, check
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import TicketSigner
 
-__all__ = ["create_app"]
+__all__ = ["create_app", "create_apps", "serve"]
 
+# fmt: off
 PAGES = (
-    *(
-        login,
-        overview,
-        publications,
-        publications,
-        types,
-        reports,
-        items,
-        items,
-        documents,
-        documents,
-        servers,
-    ),
-    *(
-        browse,
-        validation,
-        search_engine,
-        dashboard,
-        picker,
-        sources,
-        sources,
-        alerts,
-        accounts,
-        accounts,
-        audit,
-    ),
+    accounts, alerts, audit, browse, dashboard, documents, items, login, overview, picker, publications, reports,
+    search_engine, servers, sources, types, validation,
 )
+# fmt: on
 """Importing a page module registers its routes."""
-
 
 RECONNECT_SECONDS = 30.0
 """How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
@@ -94,14 +71,7 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (
-        login.router,
-        search.router,
-        search.suggest_router,
-        monitoring.router,
-        live.router,
-        api.router,
-    ):
+    for router in (login.router, search.router, search.suggest_router, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))

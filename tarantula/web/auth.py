@@ -189,7 +189,7 @@ class AuthMiddleware:
             )
             await self._app(scope, _limit_body(receive), answer)
         else:
-            assert person is not None, "no connection is open to strangers"
+            assert person is not None, "WebSocket connections need a login"
             await self._app(scope, self._disconnect_when_ended(connection, person, receive), send)
 
     async def _person(self, connection: HTTPConnection) -> Person | None:
@@ -307,13 +307,13 @@ def _valid_length(length: str) -> str:
 
 def _limit_body(receive: Receive) -> Receive:
     """Disconnect a request whose body is larger than allowed."""
-    seen = 0
+    received = 0
 
     async def receiving() -> Message:
-        nonlocal seen
+        nonlocal received
         message = await receive()
-        seen += len(message.get("body", b""))
-        return message if seen <= MAX_REQUEST_BYTES else {"type": "http.disconnect"}
+        received += len(message.get("body", b""))
+        return message if received <= MAX_REQUEST_BYTES else {"type": "http.disconnect"}
 
     return receiving
 

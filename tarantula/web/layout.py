@@ -124,18 +124,18 @@ def _render_frame(context: ServiceContext, address: URL) -> None:
 
 
 def _menu_entry(target: str, name: str, icon: str, path: str) -> None:
-    here = path == target or (target != "/" and path.startswith(f"{target}/"))
+    current = path == target or (target != "/" and path.startswith(f"{target}/"))
     with ui.link(target=target).classes("flex items-center gap-3 p-2 no-underline text-slate-900 w-full") as link:
         ui.icon(icon)
         ui.label(_(name))
-    if here:
+    if current:
         link.props('aria-current="page"').classes("font-bold bg-slate-200 rounded")
 
 
 def _language_links(address: URL) -> None:
-    here = f"{address.path}?{address.query}" if address.query else address.path
+    current = f"{address.path}?{address.query}" if address.query else address.path
     for name, label in LANGUAGES.items():
         if name != language():
-            ui.link(label, f"/language/{name}?back={quote(here, safe='')}").classes("text-white").props(
+            ui.link(label, f"/language/{name}?back={quote(current, safe='')}").classes("text-white").props(
                 f'lang="{name}" hreflang="{name}"'
             )

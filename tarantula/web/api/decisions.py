@@ -7,7 +7,7 @@ from datetime import datetime
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from tarantula.services import validation as decisions
+from tarantula.services import validation
 from tarantula.services.validation import ItemAttention
 from tarantula.web.api.common import RequestContext, Urn
 
@@ -56,28 +56,28 @@ class RejectRequest(BaseModel, extra="forbid"):
 @router.get("/undecided", summary="Items without a decision")
 def list_undecided(context: RequestContext) -> list[UndecidedRow]:
     """Return the newest 200 items without a decision; those that need attention come first."""
-    return [UndecidedRow.model_validate(row) for row in decisions.list_undecided(context)]
+    return [UndecidedRow.model_validate(row) for row in validation.list_undecided(context)]
 
 
 @router.get("/items/{urn}/attention", summary="Indicators of an item")
 def show_attention(context: RequestContext, urn: Urn) -> ItemAttention:
     """Return the attention rules that an item breaks, its indicators, and the documents to review first."""
-    return decisions.item_attention(context, urn)
+    return validation.item_attention(context, urn)
 
 
 @router.get("/items/{urn}/decisions", summary="Decisions about an item")
 def list_decisions(context: RequestContext, urn: Urn) -> list[DecisionRow]:
     """Return the decisions about an item, oldest first."""
-    return [DecisionRow.model_validate(row) for row in decisions.list_decisions(context, urn)]
+    return [DecisionRow.model_validate(row) for row in validation.list_decisions(context, urn)]
 
 
 @router.post("/items/{urn}/validate", summary="Accept an item")
 def validate_item(context: RequestContext, urn: Urn, body: AcceptRequest) -> DecisionRow:
     """Accept an item that has ended. For curators."""
-    return DecisionRow.model_validate(decisions.validate(context, urn, body.why, body.anyway))
+    return DecisionRow.model_validate(validation.validate(context, urn, body.why, body.anyway))
 
 
 @router.post("/items/{urn}/reject", summary="Reject an item")
 def reject_item(context: RequestContext, urn: Urn, body: RejectRequest) -> DecisionRow:
     """Reject an item that has ended; a reason is required. For curators."""
-    return DecisionRow.model_validate(decisions.reject(context, urn, body.why))
+    return DecisionRow.model_validate(validation.reject(context, urn, body.why))

@@ -10,7 +10,6 @@ from pydantic import BaseModel, Field
 from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
 from tarantula.accounts.roles import Role
 from tarantula.services import accounts, tokens
-from tarantula.services import accounts as log
 from tarantula.services.accounts import AccountRow, AuditRow
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
@@ -120,4 +119,4 @@ def list_changes(
     subject: Annotated[str | None, Query(max_length=300, description="Only changes to this subject.")] = None,
 ) -> ResultPage[AuditRow]:
     """Return the audit log, newest first. For administrators."""
-    return log.list_audit(context, limit, before, who, subject)
+    return accounts.list_audit(context, limit, before, who, subject)

@@ -8,9 +8,7 @@ from fastapi import APIRouter, Body, Path, Query, Request
 from starlette.responses import StreamingResponse
 
 from tarantula.services.pagination import ResultPage
-from tarantula.services.streams import sources as streams
-from tarantula.services.streams import values as stream_exports
-from tarantula.services.streams import values as stream_values
+from tarantula.services.streams import sources, values
 from tarantula.services.streams.sources import HierarchyBranch, SourceRow
 from tarantula.services.streams.values import MAX_POINTS, AsideRow, EventRow, ExportSelection, PointRows, ValueRow
 from tarantula.streams.export import StreamFormat
@@ -41,51 +39,51 @@ def list_sources(
     after: Cursor = None,
 ) -> ResultPage[SourceRow]:
     """Return the visible sources by name: public ones and those of the account."""
-    return page_of(streams.find_sources(context, words, below, MAX_SOURCES), limit, after)
+    return page_of(sources.find_sources(context, words, below, MAX_SOURCES), limit, after)
 
 
 @router.post("/streams", summary="Create a source", status_code=201)
 def add_source(context: RequestContext, body: SourceConfig) -> dict[str, Any]:
     """Create a source of the account; it is read from now on. For curators."""
-    streams.add_source(context, body.model_dump())
-    return streams.get_source(context, body.name)
+    sources.add_source(context, body.model_dump())
+    return sources.get_source(context, body.name)
 
 
 @router.get("/stream-names", summary="The name hierarchy")
 def list_names(context: RequestContext, below: NamePrefix = "") -> list[HierarchyBranch]:
     """Return the next level of the hierarchy, with the number of sources."""
-    return streams.hierarchy(context, below)
+    return sources.hierarchy(context, below)
 
 
 @router.get("/streams/{name}", summary="One source")
 def show_source(context: RequestContext, name: SourceName) -> dict[str, Any]:
     """Return all fields of a source; fields that may contain passwords only to accounts that may change it."""
-    return streams.get_source(context, name)
+    return sources.get_source(context, name)
 
 
 @router.patch("/streams/{name}", summary="Change a source")
 def edit_source(context: RequestContext, name: SourceName, body: SourceFields) -> dict[str, Any]:
     """Change some fields; the history is kept. For curators who own it, and for administrators if it is public."""
-    streams.edit_source(context, name, body)
-    return streams.get_source(context, name)
+    sources.edit_source(context, name, body)
+    return sources.get_source(context, name)
 
 
 @router.delete("/streams/{name}", summary="Remove a source", status_code=204)
 def remove_source(context: RequestContext, name: SourceName) -> None:
     """Remove a source and its history. For curators who own it."""
-    streams.remove_source(context, name)
+    sources.remove_source(context, name)
 
 
 @router.get("/streams/{name}/state", summary="Reading status")
 def show_state(context: RequestContext, name: SourceName) -> SourceRow:
     """Return the time of the last reading and of the last change, and the present error."""
-    return streams.get_source_row(context, name)
+    return sources.get_source_row(context, name)
 
 
 @router.get("/streams/{name}/values", summary="Current values")
 def list_values(context: RequestContext, name: SourceName) -> list[ValueRow]:
     """Return the value of every field and row."""
-    return stream_values.last_values(context, name)
+    return values.last_values(context, name)
 
 
 @router.get("/streams/{name}/events", summary="Events")
@@ -100,25 +98,25 @@ def list_events(
     before: Cursor = None,
 ) -> ResultPage[EventRow]:
     """Return the events of a field, newest first."""
-    return stream_values.list_events(context, name, field, row, begin=begin, end=end, limit=limit, before=before)
+    return values.list_events(context, name, field, row, begin=begin, end=end, limit=limit, before=before)
 
 
 @router.get("/streams/{name}/aside", summary="Readings put aside")
 def list_aside(context: RequestContext, name: SourceName) -> list[AsideRow]:
     """Return readings that may be wrong and need a decision."""
-    return stream_values.list_put_aside(context, name)
+    return values.list_put_aside(context, name)
 
 
 @router.post("/streams/{name}/aside/{number}/accept", summary="Accept a reading", status_code=204)
 def accept_aside(context: RequestContext, name: SourceName, number: Number) -> None:
     """Accept a reading that was put aside. For curators who own the source."""
-    stream_values.decide_put_aside(context, name, number, AsideDecision.ACCEPTED)
+    values.decide_put_aside(context, name, number, AsideDecision.ACCEPTED)
 
 
 @router.post("/streams/{name}/aside/{number}/dismiss", summary="Reject a reading", status_code=204)
 def dismiss_aside(context: RequestContext, name: SourceName, number: Number) -> None:
     """Reject a reading that was put aside. For curators who own the source."""
-    stream_values.decide_put_aside(context, name, number, AsideDecision.DISMISSED)
+    values.decide_put_aside(context, name, number, AsideDecision.DISMISSED)
 
 
 exports_router = APIRouter(tags=["streams"])
@@ -144,7 +142,7 @@ def list_points(
     most: Annotated[int, Query(ge=1, le=MAX_POINTS, description="Maximum number of points.")] = 500,
 ) -> PointRows:
     """Return a time window of a field at a fitting level: events, minutes, hours, days, months or years."""
-    return stream_exports.get_points(context, name, field, row, begin, end, most)
+    return values.get_points(context, name, field, row, begin, end, most)
 
 
 @exports_router.get("/streams/{name}/export.{ending}", summary="Export the history", response_class=StreamingResponse,
@@ -161,7 +159,7 @@ def export_source(
     end: OptionalTimestamp = None,
 ) -> StreamingResponse:
     """Return the events of a source, or one level of summaries, as a file."""
-    wanted = ExportSelection(field, row, Grain(GRAINS.index(grain)), begin, end)
-    pieces = stream_exports.export_chunks(context, name, ending, wanted, str(request.url))
+    query = ExportSelection(field, row, Grain(GRAINS.index(grain)), begin, end)
+    pieces = values.export_chunks(context, name, ending, query, str(request.url))
     headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'} if ending not in INLINE_FORMATS else {}
     return StreamingResponse(pieces, media_type=ending.media_type, headers=headers)

@@ -30,11 +30,11 @@ class ChartSlice(NamedTuple):
 
 def numeric_columns(projection: ViewProjection) -> list[ViewColumn]:
     """Return the columns with a number in at least one row."""
-    there = {
+    with_numbers = {
         letter for record in projection.records for letter, cell in record.cells.items() if cell.number is not None
     }
     moments = {column.letter for column in projection.columns if column.kind == ValueKind.MOMENT}
-    return [column for column in projection.columns if column.letter in there - moments]
+    return [column for column in projection.columns if column.letter in with_numbers - moments]
 
 
 def named_numbers(projection: ViewProjection) -> list[ChartSlice]:

@@ -112,7 +112,7 @@ def _column_links(projection: ViewProjection, start: str, end: str) -> list[Netw
 
 def _source_links(projection: ViewProjection) -> list[NetworkLink]:
     """Return links from each source to its rows, and from these to their values."""
-    titles = {seen.name: seen.title for seen in projection.sources}
+    titles = {source.name: source.title for source in projection.sources}
     found = list[NetworkLink]()
     for record in projection.records[:MAX_RECORDS]:
         for column in projection.informative:

@@ -11,8 +11,7 @@ from nicegui import events, ui
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import alerts
-from tarantula.services.streams import sources as streams
+from tarantula.services.streams import alerts, sources
 from tarantula.services.streams.alerts import AlertRow, CheckedCondition, FiringRow
 from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
@@ -153,7 +152,7 @@ def _fields_of(context: ServiceContext, source: str) -> list[str]:
     with suppress(TarantulaError):
         return [
             f"{entry.key} ({entry.unit})" if entry.unit else entry.key
-            for entry in streams.get_source_row(context, source).fields
+            for entry in sources.get_source_row(context, source).fields
         ]
     return []
 

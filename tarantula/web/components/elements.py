@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from nicegui import app as app_nicegui
-from nicegui import ui
+from nicegui import app, ui
 from nicegui.elements.mixins.text_element import TextElement
 
 from tarantula.core.urls import is_web
@@ -45,7 +44,7 @@ main .nicegui-link { color: #1d4ed8; }
 
 ui.add_css(CSS, shared=True)
 # The loading bar has no accessible name.
-app_nicegui.config.quasar_config["loadingBar"]["skipHijack"] = True
+app.config.quasar_config["loadingBar"]["skipHijack"] = True
 
 
 def text_element(tag: str, text: str, classes: str = "") -> TextElement:

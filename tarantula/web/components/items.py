@@ -37,13 +37,13 @@ def item_path(urn: str, part: str = "") -> str:
     return f"/items/{quote(urn, safe='')}{part}"
 
 
-def item_navigation(urn: str, here: str) -> None:
+def item_navigation(urn: str, current: str) -> None:
     """Show links to the other pages of an item."""
     with ui.element("nav").classes("flex flex-wrap gap-4 mb-4") as nav:
         nav.props["aria-label"] = _("Pages of the item")
         for part, name in ITEM_PAGES:
             link = ui.link(_(name), item_path(urn, part))
-            if part == here:
+            if part == current:
                 link.props('aria-current="page"').classes("font-bold")
 
 

@@ -284,13 +284,13 @@ class ScopeTestBox:
             results = (
                 await run_in_thread(publications.judge_urls, self._context, self._form.fields(), urls) if urls else []
             )
-            complaint = ""
+            message = ""
         except TarantulaError as error:
-            results, complaint = [], str(error)
+            results, message = [], str(error)
         self._answers.clear()
         with self._answers:
-            if complaint:
-                text_element("li", translate_sentence(complaint), "text-red-900")
+            if message:
+                text_element("li", translate_sentence(message), "text-red-900")
             for one in results:
                 _show_result(one)
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from nicegui import ui
 
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import sources as streams
+from tarantula.services.streams import sources
 from tarantula.services.streams.sources import SourceRow
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import text_element
@@ -34,22 +34,22 @@ class SourceFinder:
 
     async def _changed(self) -> None:
         self._round += 1
-        asked, words = self._round, str(self._line.value or "")
+        round_number, query = self._round, str(self._line.value or "")
         with notify_errors():
-            rows = await run_in_thread(streams.suggest_sources, self._context, words)
+            rows = await run_in_thread(sources.suggest_sources, self._context, query)
             # The input has changed: a newer search is running.
-            if asked == self._round:
-                self._show(rows, bool(words.strip()))
+            if round_number == self._round:
+                self._show(rows, has_query=bool(query.strip()))
 
-    def _show(self, rows: list[SourceRow], asked: bool) -> None:
+    def _show(self, rows: list[SourceRow], *, has_query: bool) -> None:
         self._names = [row.name for row in rows]
-        self._status.text = _("{number} sources were found.", number=len(rows)) if asked else ""
+        self._status.text = _("{number} sources were found.", number=len(rows)) if has_query else ""
         self._list.clear()
         with self._list:
             for row in rows:
                 with ui.element("li").classes("w-full"):
                     self._suggestion(row)
-            if asked and not rows:
+            if has_query and not rows:
                 with ui.element("li").classes("p-2"):
                     ui.label(_("No source matches."))
 
@@ -70,5 +70,5 @@ class SourceFinder:
 
     async def _select(self, name: str) -> None:
         self._line.value = ""
-        self._show([], asked=False)
+        self._show([], has_query=False)
         await self._choose(name)

@@ -11,7 +11,7 @@ from nicegui import ui
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import sources as streams
+from tarantula.services.streams import sources
 from tarantula.streams.kinds import Aggregation, ValueKind
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.request import LONGEST_BODY, RequestMethod
@@ -40,15 +40,15 @@ class PairsField:
                 pairs[name] = value
             elif line.strip():
                 # The line may contain a secret, so the message does not repeat it.
-                complaint = f"Line {number} is not what is wanted here. Write it as name{self._sign}value."
-                raise TarantulaError(complaint, fields={self._field: complaint})
+                message = f"Line {number} is not what is wanted here. Write it as name{self._sign}value."
+                raise TarantulaError(message, fields={self._field: message})
         return pairs
 
 
 def variables_field(values: Mapping[str, str]) -> PairsField:
     """Return the field for variables."""
-    words = _("They replace {name} in the address, in steps and in the request. Only you and administrators see them.")
-    return PairsField("variables", _("Variables, one per line: name=value"), words, "=", values)
+    label = _("They replace {name} in the address, in steps and in the request. Only you and administrators see them.")
+    return PairsField("variables", _("Variables, one per line: name=value"), label, "=", values)
 
 
 METHOD_LABELS = {
@@ -62,7 +62,7 @@ class RequestForm:
     """Form of the request: method, headers and body."""
 
     def __init__(self, values: Mapping[str, Any] = EMPTY_REQUEST) -> None:
-        methods = {str(method): _(words) for method, words in METHOD_LABELS.items()}
+        methods = {str(method): _(label) for method, label in METHOD_LABELS.items()}
         self._method = select_field(_("Request method"), methods, str(values["method"]))
         self._headers = PairsField(
             "headers",
@@ -111,7 +111,7 @@ class NewSourceForm:
             self._description = _text_line(_("Description"))
             self._tags = _text_line(_("Tags"), _("Search words, separated by commas."))
             self._interval = select_field(
-                _("Reading interval"), {key: _(words) for key, words in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
+                _("Reading interval"), {key: _(label) for key, label in INTERVAL_LABELS.items()}, DEFAULT_INTERVAL
             )
             self._private = ui.checkbox(_("Private: only I can see it"))
         self.errors = FormErrors(self._controls)
@@ -192,9 +192,9 @@ class SourceForm:
         self._context, self._name, self._values = context, name, values
         self._lines: dict[str, ui.input] = {}
         with ui.element("div").classes("grid grid-cols-1 md:grid-cols-2 gap-x-6 gap-y-3 w-full"):
-            for field, words in TEXT_FIELDS.items():
+            for field, label in TEXT_FIELDS.items():
                 with ui.element("div").classes("min-w-0"):
-                    line = ui.input(_(words), value=_field_text(field, values[field])).classes("w-full")
+                    line = ui.input(_(label), value=_field_text(field, values[field])).classes("w-full")
                     line.props(f'outlined dense aria-describedby="help-{field}"')
                     text_element("p", _(source_field_help(field)), "help").props(f'id="help-{field}"')
                     self._lines[field] = line
@@ -240,7 +240,7 @@ class SourceForm:
         with self._errors.capture():
             changes = self.changes()
             with self._progress.visible() as progress:
-                await run_in_thread(streams.edit_source, self._context, self._name, changes, progress=progress)
+                await run_in_thread(sources.edit_source, self._context, self._name, changes, progress=progress)
             notify_done(_("{name} is saved.", name=self._name))
 
 
@@ -253,12 +253,12 @@ class _FieldForm:
             text_element("legend", _("Field {name}", name=values["key"]), "text-sm font-bold px-1")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-2 md:grid-cols-4 gap-2 w-full"):
                 self._title = ui.input(_("Title"), value=values["title"]).props("outlined dense")
-                kinds = {kind.value: _(words) for kind, words in VALUE_KIND_LABELS.items()}
+                kinds = {kind.value: _(label) for kind, label in VALUE_KIND_LABELS.items()}
                 self._kind = select_field(
                     _("Value type"), {"": _("detected from its texts"), **kinds}, values["kind"] or ""
                 )
                 self.unit = ui.input(_("Unit"), value=values["unit"]).props("outlined dense")
-                aggregations = {aggregation.value: _(words) for aggregation, words in AGGREGATION_LABELS.items()}
+                aggregations = {aggregation.value: _(label) for aggregation, label in AGGREGATION_LABELS.items()}
                 self._aggregation = select_field(
                     _("Aggregated by"), {"": _("default of its type"), **aggregations}, values["aggregation"] or ""
                 )
@@ -275,8 +275,8 @@ class _FieldForm:
         }
 
 
-def _json_error(complaint: str) -> TarantulaError:
-    return TarantulaError(complaint, fields={JSON_FIELDS[0]: complaint})
+def _json_error(message: str) -> TarantulaError:
+    return TarantulaError(message, fields={JSON_FIELDS[0]: message})
 
 
 def _field_text(field: str, value: Any) -> str:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from nicegui import ui
 
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import sources as streams
+from tarantula.services.streams import sources
 from tarantula.services.streams.sources import SourceRow
 from tarantula.streams.views.config import AT, PART_LETTERS, ROW, ViewConfig, ViewOperator
 from tarantula.web.components.background import notify_errors, run_in_thread
@@ -236,8 +236,8 @@ class ViewForm:
 
     async def _load_source(self, name: str) -> SourceChoices | None:
         with notify_errors():
-            row = await run_in_thread(streams.get_source_row, self._context, name)
-            choices = SourceChoices(row, await run_in_thread(streams.list_row_names, self._context, name))
+            row = await run_in_thread(sources.get_source_row, self._context, name)
+            choices = SourceChoices(row, await run_in_thread(sources.list_row_names, self._context, name))
             self._rows.set_source(choices)
             return choices
         return None

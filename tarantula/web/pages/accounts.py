@@ -167,7 +167,7 @@ def _row(account: AccountRow) -> dict[str, Any]:
 
 
 def _roles() -> dict[str, str]:
-    return {str(role): _(words) for role, words in ROLE_LABELS.items()}
+    return {str(role): _(label) for role, label in ROLE_LABELS.items()}
 
 
 def _new_account_dialog(context: ServiceContext, *, first: bool) -> None:

@@ -8,7 +8,7 @@ from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import alerts as managed
+from tarantula.services.streams import alerts
 from tarantula.web.components.alerts import AlertsView
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.i18n import _, mark
@@ -38,4 +38,4 @@ def alerts_page(context: ServiceContext) -> None:
 
 
 def _latest_ids(context: ServiceContext) -> list[int]:
-    return [row.id for row in managed.list_firings(context, 1).rows]
+    return [row.id for row in alerts.list_firings(context, 1).rows]

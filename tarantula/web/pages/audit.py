@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.services import accounts as log
+from tarantula.services import accounts
 from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
 from tarantula.web.components.forms import text_field
@@ -25,7 +25,7 @@ def audit_page(context: ServiceContext, who: str = "", subject: str = "", before
     """Show the audit log, newest first, optionally of one account or subject."""
     heading(_("Audit log"))
     _filters(who, subject)
-    found = log.list_audit(context, ROWS_PER_PAGE, before, who, subject)
+    found = accounts.list_audit(context, ROWS_PER_PAGE, before, who, subject)
     columns = [
         TableColumn("at", _("When")),
         TableColumn("who", _("Account")),

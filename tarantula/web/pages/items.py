@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
+from tarantula.core.reasons import REASON_TEMPLATES
 from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
@@ -205,7 +206,7 @@ def _item_show(context: ServiceContext, found: ItemDetail) -> None:
     with ui.element("section").classes("w-full") as live:
         live.props["id"] = "live"
         live.props["data-stream"] = f"/api{item_path(found.urn, '/live')}"
-        live.props["data-words"] = json.dumps(_script_texts())
+        live.props["data-texts"] = json.dumps(_script_texts())
         live.props["data-documents"] = item_path(found.urn, "/documents")
         _figures()
         item_controls(context, found)
@@ -231,6 +232,7 @@ def _script_texts() -> dict[str, object]:
         "locale": BABEL_LOCALES[language()].replace("_", "-"),
         "items": {str(state): _(state) for state in ItemState},
         "states": {state: state_label(state) for state in state_choices()},
+        "reasons": {code: _(template) for code, template in REASON_TEMPLATES.items()},
         "stopping": _("stopping"),
         "away": _("The server does not respond; trying again …"),
     }

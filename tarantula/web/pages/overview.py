@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.services import overview as management
+from tarantula.services import overview
 from tarantula.services.context import ServiceContext
 from tarantula.services.overview import ItemBrief, Overview
 from tarantula.services.publications import PublicationRow
@@ -23,7 +23,7 @@ from tarantula.web.layout import heading, page
 def overview_page(context: ServiceContext) -> None:
     """Show the running items, those that need attention, the next collections and the last ended items."""
     heading(_("Overview"))
-    show_when_loaded(lambda: management.get_overview(context), _show)
+    show_when_loaded(lambda: overview.get_overview(context), _show)
 
 
 def _show(found: Overview) -> None:

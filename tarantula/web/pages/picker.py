@@ -10,7 +10,7 @@ from nicegui import Client, ui
 
 from tarantula.accounts.roles import Role
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import sources as management
+from tarantula.services.streams import sources
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.draft import SourceDraft, source_name_for
 from tarantula.streams.picker.offers import document_title, is_page, offers_of
@@ -97,7 +97,7 @@ class _StepRow:
         with self.element, ui.element("fieldset").classes("w-full border border-slate-300 rounded p-2 mb-2 min-w-0"):
             self.legend = text_element("legend", "", "text-sm font-bold px-1")
             with ui.element("div").classes("grid grid-cols-1 sm:grid-cols-3 gap-2 w-full"):
-                actions = {str(action): _(words) for action, words in ACTION_LABELS.items()}
+                actions = {str(action): _(label) for action, label in ACTION_LABELS.items()}
                 self._action = select_field(_("Action"), actions, str(BrowserAction.CLICK))
                 self._where = ui.input(_("Where: a CSS selector, or an address")).props("outlined dense maxlength=1000")
                 self._value = ui.input(_("Value")).props("outlined dense maxlength=1000")
@@ -269,7 +269,7 @@ class PickerView:
     async def _save(self) -> None:
         set_language(self._language)
         with self._form.errors.capture():
-            assert self._draft is not None, "the form is seen beside a draft"
+            assert self._draft is not None, "the form is visible only with a draft"
             request = self._request
             fields = await run_in_thread(
                 self._draft.configuration,
@@ -283,7 +283,7 @@ class PickerView:
                 body=request.body,
                 category=self._category,
             )
-            added = await run_in_thread(management.add_picked_source, self._context, fields, self._draft.answer)
+            added = await run_in_thread(sources.add_picked_source, self._context, fields, self._draft.answer)
             if added.sentence:
                 ui.notify(translate_sentence(added.sentence))
             ui.navigate.to("/dashboard")

@@ -255,7 +255,7 @@ def _item_table(found: list[ItemReport]) -> None:
         {
             "urn": report.urn,
             "urn_to": f"/items/{quote(report.urn)}/report",
-            "begun": format_moment(report.started_at),
+            "started": format_moment(report.started_at),
             "state": _(report.state),
             "validation": _(report.validation),
             "collected": report.totals.collected,
@@ -266,7 +266,7 @@ def _item_table(found: list[ItemReport]) -> None:
     ]
     columns = [
         TableColumn("urn", _("Item")),
-        TableColumn("begun", _("Started")),
+        TableColumn("started", _("Started")),
         TableColumn("state", _("State")),
         TableColumn("validation", _("Validation")),
         TableColumn("collected", _("Collected"), number=True),

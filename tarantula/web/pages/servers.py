@@ -66,10 +66,12 @@ def _show(context: ServiceContext, urn: str, publication: str, state: str, rows:
     shown = [_row(urn, row, may_change, can_accept) for row in rows[:MAX_SERVERS]]
     table = data_table(columns, shown, _("Servers"), key="server")
     table.on("accept", lambda event: _accept(context, urn, event.args["server"]))
-    kept = {row.server: row.settings for row in rows[:MAX_SERVERS]}
+    settings_by_server = {row.server: row.settings for row in rows[:MAX_SERVERS]}
     table.on(
         "settings",
-        lambda event: _SettingsDialog(context, publication, event.args["server"], kept[event.args["server"]]).open(),
+        lambda event: _SettingsDialog(
+            context, publication, event.args["server"], settings_by_server[event.args["server"]]
+        ).open(),
     )
 
 

@@ -11,9 +11,7 @@ from nicegui import background_tasks, ui
 from tarantula.accounts.roles import Role
 from tarantula.core.times import format_duration
 from tarantula.services.context import ServiceContext
-from tarantula.services.streams import sources as streams
-from tarantula.services.streams import values as stream_values
-from tarantula.services.streams import views
+from tarantula.services.streams import sources, values, views
 from tarantula.services.streams.sources import HierarchyBranch, SourceRow
 from tarantula.services.streams.values import AsideRow
 from tarantula.streams.ingest.put_aside import AsideDecision
@@ -63,8 +61,8 @@ def sources_page(context: ServiceContext, below: str = "", label: str = "") -> N
         set_language(reader_language)
         with notify_errors():
             query = str(line.value or "")
-            rows = await run_in_thread(streams.find_sources, context, query, below)
-            branches = [] if query.strip() else await run_in_thread(streams.hierarchy, context, below)
+            rows = await run_in_thread(sources.find_sources, context, query, below)
+            branches = [] if query.strip() else await run_in_thread(sources.hierarchy, context, below)
             if query == str(line.value or ""):
                 container.clear()
                 with container:
@@ -150,7 +148,7 @@ class HeldReadings:
     def _button(self, row: AsideRow, label: str, decision: AsideDecision, icon: str) -> None:
         async def decide() -> None:
             with notify_errors():
-                await run_in_thread(stream_values.decide_put_aside, self._context, self._row.name, row.id, decision)
+                await run_in_thread(values.decide_put_aside, self._context, self._row.name, row.id, decision)
             await self._decided()
 
         button = ui.button(label, icon=icon, on_click=decide).props("outline dense no-caps")
@@ -163,7 +161,7 @@ EXPORT_FORMATS = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "atom": "A
 @page("/sources/{name}", mark("Source"))
 def source_page(context: ServiceContext, name: str) -> None:
     """Show a source, editable for its owner."""
-    row = streams.get_source_row(context, name)
+    row = sources.get_source_row(context, name)
     heading(row.title or row.name)
     if row.title:
         text_element("p", row.name, "m-0 text-slate-600 break-all")
@@ -175,7 +173,7 @@ def source_page(context: ServiceContext, name: str) -> None:
             ui.link(label, f"/api/streams/{quote(name)}/export.{ending}").classes("p-2")
     if row.may_change:
         with section(_("Edit")):
-            SourceForm(context, name, streams.get_source(context, name))
+            SourceForm(context, name, sources.get_source(context, name))
 
 
 def _actions(context: ServiceContext, row: SourceRow) -> None:
@@ -189,7 +187,7 @@ def _actions(context: ServiceContext, row: SourceRow) -> None:
 
     async def pause() -> None:
         with notify_errors():
-            await run_in_thread(streams.edit_source, context, row.name, {"paused": not row.paused})
+            await run_in_thread(sources.edit_source, context, row.name, {"paused": not row.paused})
             ui.navigate.reload()
 
     with ui.row().classes("my-2"):
@@ -206,7 +204,7 @@ def _removal(context: ServiceContext, name: str) -> ui.dialog:
     async def remove() -> None:
         query.close()
         with notify_errors():
-            await run_in_thread(streams.remove_source, context, name)
+            await run_in_thread(sources.remove_source, context, name)
             ui.navigate.to("/sources")
 
     with dialog(_("Remove")) as query:
@@ -242,8 +240,8 @@ class _LiveSection:
     async def _reload(self) -> None:
         set_language(self._language)
         with notify_errors():
-            row = await run_in_thread(streams.get_source_row, self._context, self._name)
-            rows = await run_in_thread(stream_values.list_put_aside, self._context, self._name)
+            row = await run_in_thread(sources.get_source_row, self._context, self._name)
+            rows = await run_in_thread(values.list_put_aside, self._context, self._name)
             self._state.clear()
             with self._state:
                 _state(row)

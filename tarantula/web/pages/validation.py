@@ -13,7 +13,6 @@ from tarantula.archive.quality.indicators import Indicators
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import Validation
 from tarantula.services import validation
-from tarantula.services import validation as decisions
 from tarantula.services.context import ServiceContext
 from tarantula.services.validation import ItemAttention
 from tarantula.web.components.elements import section, small_table
@@ -73,7 +72,7 @@ def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided:
 def validation_page(context: ServiceContext) -> None:
     """List the items without a decision."""
     heading(_("Validation"))
-    waiting = decisions.list_undecided(context)
+    waiting = validation.list_undecided(context)
     if not waiting:
         ui.label(_("No item is waiting for a decision."))
     for item in waiting:
@@ -97,8 +96,8 @@ def validate_page(context: ServiceContext, urn: str) -> None:
     async def fill() -> None:
         set_language(reader_language)
         try:
-            attention = await to_thread(decisions.item_attention, context, urn)
-            history = await to_thread(decisions.list_decisions, context, urn)
+            attention = await to_thread(validation.item_attention, context, urn)
+            history = await to_thread(validation.list_decisions, context, urn)
         except TarantulaError as error:
             contents.clear()
             with contents:

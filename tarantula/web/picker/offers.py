@@ -121,8 +121,8 @@ class OfferList:
             await self.show(answer, offers, int(radio.value))
 
         text_element("p", _("What to follow"), "m-0 font-bold").props('id="offer-following"')
-        words = {number: _offer_label(offer) for number, offer in enumerate(offers)}
-        radio = ui.radio(words, value=chosen).props('aria-labelledby="offer-following"')
+        label = {number: _offer_label(offer) for number, offer in enumerate(offers)}
+        radio = ui.radio(label, value=chosen).props('aria-labelledby="offer-following"')
         radio.on_value_change(change)
 
     def _value(self, draft: SourceDraft, value: FieldSuggestion, *, fixed: bool) -> None:
@@ -135,8 +135,8 @@ class OfferList:
                     await run_in_thread(draft.remove, field)
             await self._on_change()
 
-        words = ": ".join(filter(None, (value.title or value.key, _text(value)[:80])))
-        box = ui.checkbox(words, value=fixed).classes("w-full break-words")
+        label = ": ".join(filter(None, (value.title or value.key, _text(value)[:80])))
+        box = ui.checkbox(label, value=fixed).classes("w-full break-words")
         if fixed:
             box.disable()
         else:
@@ -148,7 +148,7 @@ def _text(value: FieldSuggestion) -> str:
 
 
 def _offer_label(offer: DocumentOffer) -> str:
-    words = ROW_LABELS[offer.rows]
-    if "{where}" in words:
-        return _(words, where=offer.where)
-    return f"{_(words)} ({offer.where})" if offer.where else _(words)
+    label = ROW_LABELS[offer.rows]
+    if "{where}" in label:
+        return _(label, where=offer.where)
+    return f"{_(label)} ({offer.where})" if offer.where else _(label)

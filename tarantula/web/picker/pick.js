@@ -1,39 +1,39 @@
-// Runs in a page that somebody points at, in its sealed frame, and is all that runs there: lights up what can be chosen,
-// and says which element was. Whoever listens believes nothing of it but a number and a few words.
+// The only script that runs in a page of the picker, in its sandboxed frame: highlights selectable elements and reports
+// the selected one. The receiver trusts only a number and a short text.
 (() => {
   "use strict";
   const NUMBER = "data-tarantula";
   const STATE = "data-tarantula-state";
-  const LONGEST = 10000;
-  const SHOWN = 200;
-  const TWICE = 500;
-  const NEVER = /^(html|body)$/;
+  const MAX_LENGTH = 10000;
+  const MAX_SENT_LENGTH = 200;
+  const DOUBLE_CLICK_MILLISECONDS = 500;
+  const NOT_SELECTABLE = /^(html|body)$/;
   const marks = new Map();
   let lit = null;
-  let told = 0;
+  let timer = 0;
   let last = { element: null, part: "", at: 0 };
 
-  const tell = (said) => window.parent.postMessage(said, "*");
-  const words = (element) => (element.textContent || element.getAttribute("alt") || "").replace(/\s+/g, " ").trim();
+  const send = (message) => window.parent.postMessage(message, "*");
+  const textOf = (element) => (element.textContent || element.getAttribute("alt") || "").replace(/\s+/g, " ").trim();
   const size = (element) => element.getBoundingClientRect();
-  const isSeen = (element) => size(element).width > 0 && size(element).height > 0;
-  const canBeChosen = (element) => {
-    if (!element || !element.hasAttribute(NUMBER) || NEVER.test(element.localName)) return false;
-    const text = words(element);
-    return text !== "" && text.length <= LONGEST;
+  const isVisible = (element) => size(element).width > 0 && size(element).height > 0;
+  const isSelectable = (element) => {
+    if (!element || !element.hasAttribute(NUMBER) || NOT_SELECTABLE.test(element.localName)) return false;
+    const text = textOf(element);
+    return text !== "" && text.length <= MAX_LENGTH;
   };
-  // Nearest first: what the mouse is on, or else what is around it.
-  const chosenFrom = (node) => {
+  // The element under the mouse, or its closest selectable ancestor.
+  const selectableAt = (node) => {
     for (let element = node; element && element.parentElement; element = element.parentElement) {
-      if (canBeChosen(element)) return element;
+      if (isSelectable(element)) return element;
     }
     return null;
   };
   const ownText = (element) => Array.from(element.childNodes).some((node) => node.nodeType === 3 && node.data.trim());
-  // What is too long to be a value is not lit; whoever clicks it all the same is told why.
-  const tooLong = (node) => (node.hasAttribute(NUMBER) && !NEVER.test(node.localName) && ownText(node) ? node : null);
+  // Texts that are too long are not highlighted; a click on one still reports it, so that the error is shown.
+  const tooLong = (node) => (node.hasAttribute(NUMBER) && !NOT_SELECTABLE.test(node.localName) && ownText(node) ? node : null);
   const stops = () => Array.from(document.querySelectorAll(`[${NUMBER}]`)).filter(
-    (element) => canBeChosen(element) && isSeen(element) && ownText(element),
+    (element) => isSelectable(element) && isVisible(element) && ownText(element),
   );
 
   const show = (element) => {
@@ -47,25 +47,25 @@
     lit = element;
     if (before) show(before);
     if (lit) show(lit);
-    clearTimeout(told);
-    told = setTimeout(() => tell({ lit: lit ? words(lit).slice(0, SHOWN) : "" }), 60);
+    clearTimeout(timer);
+    timer = setTimeout(() => send({ lit: lit ? textOf(lit).slice(0, MAX_SENT_LENGTH) : "" }), 60);
   };
-  // Whoever clicks twice means it once.
-  const choose = (element, part) => {
+  // A double click selects once.
+  const select = (element, part) => {
     const now = performance.now();
-    if (element === last.element && part === last.part && now - last.at < TWICE) return;
+    if (element === last.element && part === last.part && now - last.at < DOUBLE_CLICK_MILLISECONDS) return;
     last = { element, part, at: now };
-    tell({ pick: Number(element.getAttribute(NUMBER)), part: part.slice(0, SHOWN) });
+    send({ pick: Number(element.getAttribute(NUMBER)), part: part.slice(0, MAX_SENT_LENGTH) });
   };
 
-  // A part of a text that was marked with the mouse is meant, if it lies within one element.
-  const marked = () => {
+  // A text selection within one element selects that part of its text.
+  const selectedPart = () => {
     const selection = window.getSelection();
     const part = selection.isCollapsed ? "" : selection.toString().replace(/\s+/g, " ").trim();
     if (!part) return null;
-    const around = selection.getRangeAt(0).commonAncestorContainer;
-    const element = chosenFrom(around.nodeType === 1 ? around : around.parentElement);
-    return element && part !== words(element) ? { element, part } : null;
+    const ancestor = selection.getRangeAt(0).commonAncestorContainer;
+    const element = selectableAt(ancestor.nodeType === 1 ? ancestor : ancestor.parentElement);
+    return element && part !== textOf(element) ? { element, part } : null;
   };
 
   const stop = (event) => {
@@ -74,53 +74,53 @@
   };
   const listen = (name, act) => window.addEventListener(name, act, { capture: true });
 
-  listen("mousemove", (event) => light(chosenFrom(event.target)));
+  listen("mousemove", (event) => light(selectableAt(event.target)));
   document.documentElement.addEventListener("mouseleave", () => light(null));
   listen("click", (event) => {
     stop(event);
     if (event.button !== 0) return;
-    const part = marked();
-    const element = part ? part.element : chosenFrom(event.target);
+    const part = selectedPart();
+    const element = part ? part.element : selectableAt(event.target);
     window.getSelection().removeAllRanges();
     light(element);
-    const meant = element || tooLong(event.target);
-    if (meant) choose(meant, part ? part.part : "");
+    const target = element || tooLong(event.target);
+    if (target) select(target, part ? part.part : "");
   });
   for (const name of ["auxclick", "submit", "dragstart", "drop"]) listen(name, stop);
 
   const step = (by) => {
     const all = stops();
     if (all.length === 0) return;
-    const here = lit ? all.findIndex((element) => element === lit || lit.contains(element)) : -1;
-    const next = here < 0 ? (by > 0 ? 0 : all.length - 1) : (here + by + all.length) % all.length;
+    const current = lit ? all.findIndex((element) => element === lit || lit.contains(element)) : -1;
+    const next = current < 0 ? (by > 0 ? 0 : all.length - 1) : (current + by + all.length) % all.length;
     light(all[next]);
   };
   const widen = () => {
-    const wider = lit && chosenFrom(lit.parentElement);
+    const wider = lit && selectableAt(lit.parentElement);
     if (wider) light(wider);
   };
   const narrow = () => {
-    const narrower = lit && Array.from(lit.querySelectorAll(`[${NUMBER}]`)).find(canBeChosen);
+    const narrower = lit && Array.from(lit.querySelectorAll(`[${NUMBER}]`)).find(isSelectable);
     if (narrower) light(narrower);
   };
   const hide = () => {
     if (!lit) return;
-    const gone = lit;
+    const hidden = lit;
     light(null);
-    gone.style.setProperty("display", "none", "important");
+    hidden.style.setProperty("display", "none", "important");
   };
   const KEYS = {
     ArrowRight: () => step(1),
     ArrowLeft: () => step(-1),
     ArrowUp: widen,
     ArrowDown: narrow,
-    Enter: () => lit && choose(lit, ""),
-    " ": () => lit && choose(lit, ""),
+    Enter: () => lit && select(lit, ""),
+    " ": () => lit && select(lit, ""),
     Delete: hide,
     Escape: () => light(null),
   };
   listen("keydown", (event) => {
-    // Tab goes on to the page around, as everywhere: nobody is kept in the frame.
+    // Tab leaves the frame as usual.
     if (event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key]) return;
     stop(event);
     KEYS[event.key]();
@@ -152,5 +152,5 @@
   );
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
   document.documentElement.tabIndex = 0;
-  document.addEventListener("DOMContentLoaded", () => tell({ ready: 1 }));
+  document.addEventListener("DOMContentLoaded", () => send({ ready: 1 }));
 })();

@@ -1,7 +1,7 @@
-// A frame with a stranger's page that somebody points at. What it says is a stranger's word: looked at for its form,
-// slowed down, cut off.
-const LONGEST = 200;
-const MOST_A_SECOND = { lit: 20, pick: 5, ready: 5 };
+// A frame with a page of another site in the picker. Its messages are not trusted: they are validated, rate-limited and
+// cut off.
+const MAX_LENGTH = 200;
+const MAX_PER_SECOND = { lit: 20, pick: 5, ready: 5 };
 
 export default {
   template: `
@@ -16,12 +16,12 @@ export default {
     return { lit: "" };
   },
   mounted() {
-    this.moments = { lit: [], pick: [], ready: [] };
-    this.hear = (event) => this.heard(event);
-    window.addEventListener("message", this.hear);
+    this.times = { lit: [], pick: [], ready: [] };
+    this.listener = (event) => this.receive(event);
+    window.addEventListener("message", this.listener);
   },
   unmounted() {
-    window.removeEventListener("message", this.hear);
+    window.removeEventListener("message", this.listener);
   },
   watch: {
     picked() {
@@ -35,24 +35,24 @@ export default {
     },
   },
   methods: {
-    heard(event) {
+    receive(event) {
       const frame = this.$refs.frame && this.$refs.frame.contentWindow;
-      // A sealed page has no origin; one that has is not ours. It has no frames, so nobody else speaks for it.
+      // A sandboxed page has an opaque origin and no frames; other messages are ignored.
       if (event.origin !== "null" || !frame || event.source !== frame) return;
-      const said = event.data;
-      if (!said || typeof said !== "object") return;
-      const kind = Object.keys(MOST_A_SECOND).find((name) => Object.hasOwn(said, name));
-      if (!kind || this.isTooMuch(kind, event.timeStamp)) return;
+      const message = event.data;
+      if (!message || typeof message !== "object") return;
+      const kind = Object.keys(MAX_PER_SECOND).find((name) => Object.hasOwn(message, name));
+      if (!kind || this.isOverLimit(kind, event.timeStamp)) return;
       if (kind === "ready") this.mark();
-      if (kind === "lit" && typeof said.lit === "string") this.lit = said.lit.slice(0, LONGEST);
-      if (kind === "pick" && Number.isSafeInteger(said.pick) && said.pick >= 0) {
-        const part = typeof said.part === "string" ? said.part.slice(0, LONGEST) : "";
-        this.$emit("pick", { number: said.pick, part });
+      if (kind === "lit" && typeof message.lit === "string") this.lit = message.lit.slice(0, MAX_LENGTH);
+      if (kind === "pick" && Number.isSafeInteger(message.pick) && message.pick >= 0) {
+        const part = typeof message.part === "string" ? message.part.slice(0, MAX_LENGTH) : "";
+        this.$emit("pick", { number: message.pick, part });
       }
     },
-    isTooMuch(kind, moment) {
-      this.moments[kind] = this.moments[kind].filter((earlier) => moment - earlier < 1000);
-      return this.moments[kind].push(moment) > MOST_A_SECOND[kind];
+    isOverLimit(kind, time) {
+      this.times[kind] = this.times[kind].filter((earlier) => time - earlier < 1000);
+      return this.times[kind].push(time) > MAX_PER_SECOND[kind];
     },
     mark() {
       const frame = this.$refs.frame && this.$refs.frame.contentWindow;

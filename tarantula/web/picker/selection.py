@@ -37,7 +37,7 @@ class UnitChoices(NamedTuple):
     """Units to which a value can be converted."""
 
     others: Sequence[str] = ()
-    complaint: str = ""
+    error: str = ""
     """Why the present unit is not valid."""
 
 
@@ -102,7 +102,7 @@ class SelectionList:
                     self._part(one)
 
     def _kind(self, one: DraftField) -> None:
-        kinds = {str(kind): _(words) for kind, words in VALUE_KIND_LABELS.items()}
+        kinds = {str(kind): _(label) for kind, label in VALUE_KIND_LABELS.items()}
 
         async def change() -> None:
             one.kind, one.unit = ValueKind(chosen.value), None
@@ -120,7 +120,7 @@ class SelectionList:
         chosen = ui.select(list(known), label=_("Unit"), value=one.in_unit or None, new_value_mode="add-unique")
         chosen.classes("w-full").props("outlined dense use-input hide-selected fill-input input-debounce=0")
         chosen.on_value_change(change)
-        chosen.error = translate_sentence(units.complaint) or None
+        chosen.error = translate_sentence(units.error) or None
         self._units[f"fields.{number}"] = chosen
 
     def _part(self, one: DraftField) -> None:
@@ -176,8 +176,8 @@ class SelectionList:
 
 
 def _way_label(way: FollowPlan) -> str:
-    words = FOLLOWING_LABELS[way.following]
-    return _(words, detail=way.detail[:60]) if "{detail}" in words else _(words)
+    label = FOLLOWING_LABELS[way.following]
+    return _(label, detail=way.detail[:60]) if "{detail}" in label else _(label)
 
 
 def _units(fields: list[DraftField]) -> list[UnitChoices]:
@@ -189,7 +189,7 @@ def _units_of(one: DraftField) -> UnitChoices:
     try:
         check_unit(one.in_unit, one.what)
     except TarantulaError as error:
-        return UnitChoices(complaint=str(error))
+        return UnitChoices(error=str(error))
     return UnitChoices(convertible_units(one.in_unit))
 
 

@@ -10,8 +10,15 @@ from urllib.parse import urlencode
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import is_web
-from tarantula.search.results import MOST_PAGES, FacetCount, SearchFacets, SearchOrder, SearchResult, SearchResults
-from tarantula.search.results import SearchRequest as Wish
+from tarantula.search.results import (
+    MOST_PAGES,
+    FacetCount,
+    SearchFacets,
+    SearchOrder,
+    SearchRequest,
+    SearchResult,
+    SearchResults,
+)
 from tarantula.services.search import PageCapture
 from tarantula.web.i18n import _
 
@@ -32,9 +39,9 @@ class ResultsQuery:
     """Notes about invalid parts, in the reader's language."""
 
     @property
-    def request(self) -> Wish:
+    def request(self) -> SearchRequest:
         """The search request."""
-        return Wish(query=self.query, page=self.page, order=self.order, unfold=self.unfold)
+        return SearchRequest(query=self.query, page=self.page, order=self.order, unfold=self.unfold)
 
     @property
     def address(self) -> str:
@@ -160,7 +167,7 @@ class PageLink:
 
     name: str
     address: str
-    is_here: bool = False
+    is_current: bool = False
 
 
 def copy_path(urn: str, document: int) -> str:

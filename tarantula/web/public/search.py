@@ -41,9 +41,9 @@ templates.env.globals.update(
 
 def render(request: Request, template: str, values: dict[str, Any], status: int = 200) -> Response:
     """Render a template."""
-    here = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
+    current_address = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     others = {
-        code: (called, f"/language/{code}?back={quote(here, safe='')}")
+        code: (called, f"/language/{code}?back={quote(current_address, safe='')}")
         for code, called in LANGUAGES.items()
         if code != language()
     }
@@ -133,12 +133,12 @@ def suggest_form(request: Request, url: str = "") -> Response:
 def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Response:
     """Suggest a URL, or show the error."""
     try:
-        taken = suggestions.suggest(context_of(request), url)
+        suggestion = suggestions.suggest(context_of(request), url)
     except AlreadyCollected as error:
         return RedirectResponse(_address(error.urn, error.document), 303)
     except TarantulaError as error:
         return render(request, "suggest.html", {"url": url[:10_000], "complaint": translate_sentence(str(error))}, 400)
-    return RedirectResponse(_address(taken.urn, taken.document), 303)
+    return RedirectResponse(_address(suggestion.urn, suggestion.document), 303)
 
 
 @suggest_router.get("/search/suggested/{urn}/{number}")

@@ -1,8 +1,8 @@
-// A frame with an archived page. What the page says is a stranger's word: looked at for its form, slowed down, cut off.
+// A frame with an archived page. Its messages are not trusted: they are validated, rate-limited and cut off.
 const KINDS = ["place", "leads", "key"];
-const LONGEST = 2000;
-const MOST_A_SECOND = 10;
-const MARKS = 500;
+const MAX_LENGTH = 2000;
+const MAX_PER_SECOND = 10;
+const MAX_MARKS = 500;
 
 export default {
   template: `
@@ -11,12 +11,12 @@ export default {
   `,
   props: { address: String, label: String, turn: Number, marks: Array },
   mounted() {
-    this.moments = [];
-    this.hear = (event) => this.heard(event);
-    window.addEventListener("message", this.hear);
+    this.times = [];
+    this.listener = (event) => this.receive(event);
+    window.addEventListener("message", this.listener);
   },
   unmounted() {
-    window.removeEventListener("message", this.hear);
+    window.removeEventListener("message", this.listener);
   },
   watch: {
     marks() {
@@ -24,18 +24,18 @@ export default {
     },
   },
   methods: {
-    heard(event) {
-      // A sealed page has no origin; one that has is not ours.
+    receive(event) {
+      // A sandboxed page has an opaque origin; other messages are ignored.
       if (event.origin !== "null" || !this.isWithin(event.source)) return;
-      const said = event.data;
-      const kind = said && typeof said === "object" ? KINDS.find((name) => typeof said[name] === "string") : undefined;
-      if (!kind || said[kind].length > LONGEST || this.isTooMuch(event.timeStamp)) return;
+      const message = event.data;
+      const kind = message && typeof message === "object" ? KINDS.find((name) => typeof message[name] === "string") : undefined;
+      if (!kind || message[kind].length > MAX_LENGTH || this.isOverLimit(event.timeStamp)) return;
       if (kind === "place") this.mark();
-      this.$emit("said", { kind, text: said[kind] });
+      this.$emit("said", { kind, text: message[kind] });
     },
-    isTooMuch(moment) {
-      this.moments = this.moments.filter((earlier) => moment - earlier < 1000);
-      return this.moments.push(moment) > MOST_A_SECOND;
+    isOverLimit(time) {
+      this.times = this.times.filter((earlier) => time - earlier < 1000);
+      return this.times.push(time) > MAX_PER_SECOND;
     },
     isWithin(source) {
       const frame = this.$refs.frame && this.$refs.frame.contentWindow;
@@ -45,7 +45,7 @@ export default {
       return false;
     },
     mark() {
-      const marks = (this.marks || []).slice(0, MARKS).map(String);
+      const marks = (this.marks || []).slice(0, MAX_MARKS).map(String);
       if (this.$refs.frame) this.$refs.frame.contentWindow.postMessage({ mark: marks }, "*");
     },
   },

@@ -1,17 +1,17 @@
-// Runs in every archived page, in its sealed frame, and is all that runs there: says what is shown and which keys are
-// pressed, and follows links that a sealed frame would not. Whoever listens believes nothing of it all the same.
+// The only script that runs in an archived page, in its sandboxed frame: reports the page shown and the keys pressed, and
+// follows links to other frames. The receiver does not trust its messages.
 (() => {
   "use strict";
   const KEYS = ["n", "p", "l", "m", "b", "c"];
   const OUTERMOST = window.parent === window.top;
-  // "/TICKET/URN/": what is not below it is not of this item.
+  // Addresses that do not start with "/TICKET/URN/" do not belong to this item.
   const [, ticket, urn] = location.pathname.split("/");
-  const begin = `${new URL(location.href).protocol}//${location.host}/${ticket}/${urn}/`;
+  const prefix = `${new URL(location.href).protocol}//${location.host}/${ticket}/${urn}/`;
 
-  const tell = (said) => window.top.postMessage(said, "*");
-  const inside = (address) => address.startsWith(begin);
+  const send = (message) => window.top.postMessage(message, "*");
+  const inside = (address) => address.startsWith(prefix);
 
-  // A sealed frame leads no other than itself and those within it: a link for another one goes up, until it is found.
+  // A sandboxed frame can navigate only itself and its children: a link to another frame is passed up until it is found.
   const open = (address, target) => {
     if (!inside(address)) return;
     const name = (target || "").toLowerCase();
@@ -25,7 +25,7 @@
     }
   };
 
-  // The text of the page with its spaces made one, and where each letter of it is.
+  // The text of the page with collapsed white space, and the position of each character.
   const read = () => {
     const walker = document.createTreeWalker(document.body || document.documentElement, NodeFilter.SHOW_TEXT);
     const places = [];
@@ -43,7 +43,7 @@
     return { text, places };
   };
 
-  // Lines come in the order of the page: each is looked for after the one before.
+  // Lines are in page order: each is searched after the previous one.
   const mark = (lines) => {
     if (!CSS.highlights) return;
     const { text, places } = read();
@@ -77,7 +77,7 @@
     const address = String(link.href.baseVal === undefined ? link.href : new URL(link.href.baseVal, document.baseURI));
     if (/^https?:/.test(address) && !inside(address)) {
       event.preventDefault();
-      tell({ leads: address });
+      send({ leads: address });
       return;
     }
     const base = document.querySelector("base[target]");
@@ -90,10 +90,10 @@
 
   window.addEventListener("keydown", (event) => {
     const typing = event.target.isContentEditable || /^(input|textarea|select)$/i.test(event.target.localName);
-    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS.includes(event.key)) tell({ key: event.key });
+    if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey && KEYS.includes(event.key)) send({ key: event.key });
   });
 
-  // What a page has for browsers that run no scripts is what it has for us.
+  // Show the content for browsers without scripts, since the page's scripts do not run.
   window.addEventListener("DOMContentLoaded", () => {
     for (const element of document.querySelectorAll("noscript")) {
       element.insertAdjacentHTML("afterend", element.textContent);
@@ -101,6 +101,6 @@
   });
 
   if (OUTERMOST) {
-    window.addEventListener("pageshow", () => tell({ place: location.pathname.split("/").slice(3).join("/") }));
+    window.addEventListener("pageshow", () => send({ place: location.pathname.split("/").slice(3).join("/") }));
   }
 })();

@@ -1,9 +1,9 @@
-// Shows an item while it happens: the server sends what is seen of it, whenever it changes.
-// What comes from strangers becomes text, never markup.
+// Shows the live progress of an item: the server sends its state when it changes.
+// Texts of other sites are inserted as text, never as markup.
 
 const UNITS = ["B", "KB", "MB", "GB", "TB", "PB"];
 
-async function appear(find) {
+async function waitFor(find) {
   for (;;) {
     const found = find();
     if (found) return found;
@@ -14,31 +14,31 @@ async function appear(find) {
 class View {
   constructor(root) {
     this.root = root;
-    this.words = JSON.parse(root.dataset.words);
-    this.numbers = new Intl.NumberFormat(this.words.locale);
-    this.moments = new Intl.DateTimeFormat(this.words.locale, { dateStyle: "short", timeStyle: "short" });
+    this.texts = JSON.parse(root.dataset.texts);
+    this.numbers = new Intl.NumberFormat(this.texts.locale);
+    this.moments = new Intl.DateTimeFormat(this.texts.locale, { dateStyle: "short", timeStyle: "short" });
   }
 
-  say(name, text) {
+  set(name, text) {
     const place = this.root.querySelector(`[data-live="${name}"]`);
     if (place && place.textContent !== text) place.textContent = text;
   }
 
-  show(seen) {
+  show(item) {
     const number = (value) => this.numbers.format(value);
-    const item = this.words.items[seen.state] ?? seen.state;
-    this.say("away", "");
-    this.say("state", seen.stop_wanted && seen.is_alive ? `${item} (${this.words.stopping})` : item);
-    this.say("reason", seen.reason ?? "");
+    const state = this.texts.items[item.state] ?? item.state;
+    this.set("away", "");
+    this.set("state", item.stop_wanted && item.is_alive ? `${state} (${this.texts.stopping})` : state);
+    this.set("reason", this.reason(item));
     for (const name of ["done", "waiting", "under_way", "refused", "collectors", "per_second"]) {
-      this.say(name, number(seen[name]));
+      this.set(name, number(item[name]));
     }
-    this.say("bytes", this.size(seen.bytes));
-    this.say("left", seen.seconds_left === null ? "–" : this.duration(seen.seconds_left));
-    this.say("deadline", seen.deadline ? this.moments.format(new Date(seen.deadline)) : "–");
-    this.say("log", seen.log.join("\n"));
-    this.rows("states", seen.states, (one) => [this.state(one.state), number(one.documents)]);
-    this.rows("servers", seen.servers, (one) => [
+    this.set("bytes", this.size(item.bytes));
+    this.set("left", item.seconds_left === null ? "–" : this.duration(item.seconds_left));
+    this.set("deadline", item.deadline ? this.moments.format(new Date(item.deadline)) : "–");
+    this.set("log", item.log.join("\n"));
+    this.rows("states", item.states, (one) => [this.state(one.state), number(one.documents)]);
+    this.rows("servers", item.servers, (one) => [
       one.server,
       number(one.done),
       number(one.waiting),
@@ -46,20 +46,26 @@ class View {
       one.backoff ? this.seconds(one.backoff) : "–",
       one.wait ? this.duration(one.wait) : "–",
     ]);
-    this.rows("last", seen.last, (one) => [
+    this.rows("last", item.last, (one) => [
       this.state(one.state),
       this.link(one.url, `${this.root.dataset.documents}/${one.id}`),
       one.type ?? "–",
       one.size === null ? "–" : this.size(one.size),
     ]);
-    this.draw(seen.speed);
+    this.draw(item.speed);
     for (const part of this.root.querySelectorAll("[data-states]")) {
-      part.hidden = !part.dataset.states.split(" ").includes(seen.state);
+      part.hidden = !part.dataset.states.split(" ").includes(item.state);
     }
   }
 
+  reason(item) {
+    const template = this.texts.reasons[item.reason_code];
+    if (!template) return item.reason ?? "";
+    return template.replace(/\{(\w+)\}/g, (_, name) => item.reason_parameters[name]);
+  }
+
   state(state) {
-    return `${state} ${this.words.states[state] ?? "HTTP"}`;
+    return `${state} ${this.texts.states[state] ?? "HTTP"}`;
   }
 
   size(bytes) {
@@ -82,13 +88,13 @@ class View {
     const first = parts.findIndex(([length]) => seconds >= length);
     if (first < 0) return "0 s";
     let left = seconds;
-    const said = [];
+    const texts = [];
     for (const [length, unit] of parts.slice(first, first + 2)) {
       const count = Math.floor(left / length);
       left -= count * length;
-      if (count) said.push(`${count} ${unit}`);
+      if (count) texts.push(`${count} ${unit}`);
     }
-    return said.join(" ");
+    return texts.join(" ");
   }
 
   link(text, address) {
@@ -101,7 +107,7 @@ class View {
   rows(name, all, cells) {
     const body = this.root.querySelector(`[data-rows="${name}"]`);
     const shown = JSON.stringify(all);
-    // Whoever has put the focus on a link keeps it while nothing changes.
+    // Unchanged rows are kept, so that a focused link keeps the focus.
     if (!body || body.dataset.shown === shown) return;
     body.dataset.shown = shown;
     body.replaceChildren(
@@ -116,26 +122,26 @@ class View {
   draw(speed) {
     const element = window.getElement?.(Number(this.root.dataset.chart));
     if (!element?.chart) return;
-    const clock = new Intl.DateTimeFormat(this.words.locale, { timeStyle: "medium" });
+    const clock = new Intl.DateTimeFormat(this.texts.locale, { timeStyle: "medium" });
     const first = speed.last - speed.documents.length + 1;
     const seconds = speed.documents.map((_, index) => clock.format(new Date((first + index) * 1000)));
     element.chart.setOption({ xAxis: { data: seconds }, series: [{ data: speed.documents }] });
   }
 }
 
-const view = new View(await appear(() => document.getElementById("live")));
+const view = new View(await waitFor(() => document.getElementById("live")));
 let source = null;
 
 function watch() {
   source?.close();
-  // It connects again by itself when the server went away, or ended the stream.
+  // EventSource reconnects by itself when the connection is lost or the stream ends.
   source = new EventSource(view.root.dataset.stream);
   source.onmessage = (message) => view.show(JSON.parse(message.data));
-  source.onerror = () => view.say("away", view.words.away);
+  source.onerror = () => view.set("away", view.texts.away);
   source.addEventListener("end", () => source.close());
 }
 
 window.addEventListener("watch-again", watch);
-// A page that nobody sees need not be told.
+// Hidden pages need no updates.
 document.addEventListener("visibilitychange", () => (document.hidden ? source?.close() : watch()));
 watch();

@@ -1,9 +1,9 @@
-// What the search pages can do better where scripts run: complete what is typed, and look again by themselves.
+// Optional script of the search pages: completes queries and reloads the status of a suggestion.
 
-const PAUSE = 150;
-const AGAIN = 1000;
+const DEBOUNCE_MILLISECONDS = 150;
+const RELOAD_MILLISECONDS = 1000;
 
-function completing(field, list) {
+function completeQueries(field, list) {
   let timer = null;
   let last = null;
   const complete = () => {
@@ -12,19 +12,19 @@ function completing(field, list) {
       last?.abort();
       last = new AbortController();
       try {
-        const answer = await fetch(`/search/complete?q=${encodeURIComponent(field.value)}`, { signal: last.signal });
-        const found = answer.ok ? await answer.json() : [];
-        list.replaceChildren(...found.map((text) => Object.assign(document.createElement("option"), { value: text })));
+        const response = await fetch(`/search/complete?q=${encodeURIComponent(field.value)}`, { signal: last.signal });
+        const completions = response.ok ? await response.json() : [];
+        list.replaceChildren(...completions.map((text) => Object.assign(document.createElement("option"), { value: text })));
       } catch {
-        // Whoever types on has asked for something else.
+        // The input has changed: a newer request is running.
       }
-    }, PAUSE);
+    }, DEBOUNCE_MILLISECONDS);
   };
   field.addEventListener("input", complete);
-  // Somebody may have typed before this script came.
+  // The user may have typed before the script was loaded.
   if (field.value !== field.defaultValue) complete();
 }
 
 const field = document.getElementById("q");
-if (field?.list) completing(field, field.list);
-if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), AGAIN);
+if (field?.list) completeQueries(field, field.list);
+if (document.querySelector("[data-again]")) setTimeout(() => location.reload(), RELOAD_MILLISECONDS);
