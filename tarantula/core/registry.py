@@ -47,6 +47,17 @@ def component_paths(value: object) -> list[str]:
     return list(dict.fromkeys(path for part in parts if (path := part.strip())))
 
 
+def named_component_paths(value: object, kind: str) -> dict[str, str]:
+    """Return the import paths in a setting by name: each entry is ``name=package.module.Class``."""
+    paths: dict[str, str] = {}
+    for entry in component_paths(value):
+        name, _, path = (part.strip() for part in entry.partition("="))
+        if not name or not path:
+            raise ComponentError(f"{entry[:80]!r} names no {kind}. Write it as name=package.module.Class.")
+        paths[name] = path
+    return paths
+
+
 class Registry(Generic[T]):
     """Components of one kind: built-in ones by name, all others by import path.
 

@@ -113,7 +113,7 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
             "t: O seletor corresponde a 1,000 elementos, e não a um. Escreva um mais estreito, ou diga qual com nth.\n"
             "E mais 3.",
         ),
-        ("wind: 'n/a' is no number.", "wind: 'n/a' não é um número."),
+        ("wind: 'n/a' is not a number.", "wind: 'n/a' não é um número."),
         (
             "30.5% of the requested documents failed (errors > 20%).",
             "30.5% dos documentos pedidos não puderam ser obtidos (errors > 20%).",

@@ -20,7 +20,7 @@ from tarantula.archive.export.records import ExportProgress
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
-from tarantula.core.registry import ComponentError, Registry, component_paths
+from tarantula.core.registry import Registry, named_component_paths
 from tarantula.core.states import ItemState
 from tarantula.models import Item
 from tarantula.store.listings import find_item
@@ -64,12 +64,7 @@ EXPORTERS: Registry[type[Exporter]] = Registry(
 
 def export_formats(installation: Config) -> Registry[type[Exporter]]:
     """Return the built-in formats and those of ``TARANTULA_EXPORTERS`` (``name=package.module.Class``)."""
-    added: dict[str, str] = {}
-    for entry in component_paths(installation.exporters):
-        name, equals, path = (part.strip() for part in entry.partition("="))
-        if not equals or not name or not path:
-            raise ComponentError(f"{entry[:80]!r} names no export format. Write it as name=package.module.Class.")
-        added[name] = path
+    added = named_component_paths(installation.exporters, EXPORTERS.kind)
     return EXPORTERS.extended(added) if added else EXPORTERS
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from tarantula.core import messages
-from tarantula.core.registry import ComponentError, Registry, component_paths
+from tarantula.core.registry import ComponentError, Registry, named_component_paths
 from tarantula.streams.adapters.base import Adapter
 
 if TYPE_CHECKING:
@@ -57,13 +57,8 @@ def _adapter(name: str, setting: str) -> Adapter:
 
 @lru_cache(maxsize=16)
 def _registry(setting: str) -> Registry[type[Adapter]]:
-    paths = {}
-    for part in component_paths(setting):
-        name, is_named, path = part.partition("=")
-        if not is_named:
-            raise ComponentError(f"{part[:80]!r} in {SETTING} has no name. Write it as name=package.module.Class.")
-        paths[name.strip()] = path.strip()
-    return Registry[type[Adapter]]("adapter", ADAPTERS, base=Adapter).extended(paths)
+    registry = Registry[type[Adapter]]("adapter", ADAPTERS, base=Adapter)
+    return registry.extended(named_component_paths(setting, registry.kind))
 
 
 def check_adapter(source: SourceConfig) -> None:
