@@ -64,7 +64,7 @@ class Texts:
         return ExtractedText(
             *(" ".join(words[:6]), " ".join(words[6:12]), "", " ".join(words), " ".join(words[:30]), "en"),
             anchors=[(self._random.bytes(16).hex(), word) for word in words[:LINKS]],
-            likeness=self._random.bytes(SIGNATURE_BYTES).hex(),
+            signature=self._random.bytes(SIGNATURE_BYTES).hex(),
         )
 
     def question(self, number: int) -> str:

@@ -91,7 +91,7 @@ def with_tarantula(documents: list[Record], folder: Path, language: str) -> Sear
     asking = QueryBuilder(index.schema, searcher)
 
     def search(text: str) -> list[int]:
-        asked = ParsedQuery(wanted=[[QueryWords(word)] for word in exact_analyzer().analyze(text)])
+        asked = ParsedQuery(required=[[QueryWords(word)] for word in exact_analyzer().analyze(text)])
         hits = searcher.search(asking.query(asked, MatchMode.ANY), TOP, count=False).hits
         return [int(number or 0) for number in searcher.fast_field_values("number", [where for _, where in hits])]
 

@@ -218,20 +218,20 @@ def _draw(policy: str, found: ExperimentResult) -> None:
     outcome = found.outcome
     stale = table("", "staleness", numbers=("staleness",))
     stale.add_row(policy, f"{outcome.staleness:.5f}")
-    stale.add_row("expected of these visits", f"{outcome.expected:.5f}")
-    stale.add_row("standard error", f"{outcome.error:.5f}")
+    stale.add_row("expected of these visits", f"{outcome.expected_staleness:.5f}")
+    stale.add_row("standard error", f"{outcome.standard_error:.5f}")
     for name, bound in found.bounds.items():
         stale.add_row(name, f"{bound:.5f}")
     visits = table("", "visits", numbers=("visits",))
     visits.add_row("planned", f"{outcome.planned:,}")
     visits.add_row("made", f"{outcome.visits:,}")
-    visits.add_row("found a change", f"{outcome.changed:,}")
+    visits.add_row("found a change", f"{outcome.changed_visits:,}")
     visits.add_row("broke politeness", f"{outcome.breaches:,}")
     screen = console()
     for drawn in (stale, visits):
         screen.print(drawn)
         screen.print()
     print(
-        f"Visits were {outcome.late:.1f} s late on average, {outcome.latest:.1f} s at most. "
+        f"Visits were {outcome.mean_delay:.1f} s late on average, {outcome.longest_delay:.1f} s at most. "
         f"Planning took {found.planning:.1f} s, simulating {found.simulating:.1f} s."
     )

@@ -155,10 +155,10 @@ def _shares(text: str) -> dict[ChangeLaw, float]:
     """Read ``poisson=0.6;pareto=0.3``; a law alone has all."""
     from tarantula.revisit.changes import ChangeLaw
 
-    laws = {law.word: law for law in ChangeLaw}
+    laws = {law.label: law for law in ChangeLaw}
     shares: dict[ChangeLaw, float] = {}
     for part in filter(None, text.split(";")):
-        name, _, share = (word.strip() for word in part.partition("="))
+        name, _, share = (label.strip() for label in part.partition("="))
         if name not in laws:
             raise TarantulaError(f"There is no law of change {name}. There are: {', '.join(laws)}.")
         try:

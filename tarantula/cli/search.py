@@ -112,9 +112,9 @@ def index(
             request_rereading(database)
         following = IndexUpdater(installation, database)
         done = following.step()
-        while _goes_on(follow, beside) or not done.is_everything:
+        while _goes_on(follow, beside) or not done.is_complete:
             show(done.place, done.head)
-            if done.is_everything:
+            if done.is_complete:
                 time.sleep(IDLE_POLL_SECONDS)
             done = following.step()
         number = following.index.searcher().num_docs

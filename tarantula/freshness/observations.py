@@ -34,7 +34,7 @@ from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.rates.estimates import estimate_rates
 from tarantula.revisit.rates.gamma import change_probabilities
 from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
-from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_faces, parse_http_dates
+from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_contents, parse_http_dates
 
 ROWS_PER_RANGE = 100_000
 """Approximate number of rows in memory at a time."""
@@ -124,7 +124,7 @@ def _read_range(
     keys, item_ids, ids, server_ids, depths, states, digests, times, dates, mimes, unsent = zip(*rows, strict=True)
     known = Numbering()
     pages, state = known.of(keys), np.array(states, dtype=np.int64)
-    faces = observed_faces(state, _bodies(digests))
+    faces = observed_contents(state, _bodies(digests))
     when = _moments(times)
     faces = np.where(np.isnan(when), 0, faces)
     sights = Observations.of(pages, when, faces, parse_http_dates(dates), np.array(unsent, dtype=np.bool_))

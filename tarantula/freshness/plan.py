@@ -127,7 +127,7 @@ def plan_visits(
         beliefs=beliefs,
         ages=ages,
         limits=limits,
-        honesty=known.ledger.honesty,
+        honesty=known.ledger.last_modified,
         fresh=_original_order(expected_freshness(schedule, believed, horizon), own),
         fresh_uniform=_original_order(
             expected_freshness(_uniform_schedule(believed, pauses, len(order)), believed, horizon), own
@@ -173,7 +173,7 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pe
     if horizon < shortest:
         raise TarantulaError(
             f"The horizon of {horizon:g} s is shorter than the {shortest:g} s between two visits: "
-            "nothing could be planned. Choose a longer one."
+            "no visit can be planned. Choose a longer horizon."
         )
     most = np.array([inf if limit.visits is None else limit.visits for limit in limits])
     return PerServerLimits(horizon, np.array([limit.pause for limit in limits]), visits or MAX_VISITS, most)

@@ -105,10 +105,10 @@ def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST
 
 def explain_estimate(beliefs: RateEstimates, page: int) -> str:
     """Return the evidence for the estimate of a page as text."""
-    histories, ground = beliefs.histories, EstimateBasis(int(beliefs.grounds[page]))
+    histories, ground = beliefs.histories, EstimateBasis(int(beliefs.bases[page]))
     visits, changes = int(histories.visits[page]), int(histories.changes[page])
     counted = f"{visits:,} visit{'s' if visits != 1 else ''}, {changes:,} found a change"
-    dated = "; its server dates changes" if ground is EstimateBasis.TOLD else ""
+    dated = "; its server dates changes" if ground is EstimateBasis.REPORTED else ""
     if ground is EstimateBasis.REGULAR:
         return f"{counted}; at even intervals"
     if visits:
@@ -146,7 +146,7 @@ def _servers(plan: VisitPlan) -> list[ServerPlanSummary]:
             pages=int(pages[number]),
             visits=int(visits[number]),
             freshness=_round(fresh[number] / weights[number] if weights[number] else 0.0),
-            last_modified=plan.honesty.witness(number).why_not or "It is trusted.",
+            last_modified=plan.honesty.record(number).distrust_reason or "It is trusted.",
         )
         for number, limit in enumerate(plan.limits)
         if pages[number]

@@ -27,7 +27,7 @@ from tarantula.revisit.phases.allocate import AllocationFunction
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import schedule_staleness
 from tarantula.revisit.slot_market import (
-    FEWEST,
+    FEWEST_LOTS,
     best_visits,
     divide_into_lots,
     fill_powers,
@@ -40,7 +40,14 @@ from tarantula.revisit.slot_market import (
 
 GAP_TOLERANCE = 0.001
 """Most that the grid of time points may add to the worth of a gap, as a share, if the points are not too many."""
-MANY, TOO_MANY = 1 << 11, 1 << 16
+ENOUGH_POINTS, MOST_POINTS = 1 << 11, 1 << 16
+
+PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
+"""Price steps per round; only the prices count here, not the crowding, so the steps are small."""
+SERVER_VISITS_PER_LOT, CRAWLER_VISITS_PER_LOT = 16, 128
+"""Visits per lot of the sampled pages, when prices of one server and of all crawlers are computed."""
+LEAST_PRICE_SHARE = 1 / 32
+"""Least price of any time, as a share of the price in the middle; at price 0 a page would have unlimited visits."""
 
 
 @njit(cache=True)
@@ -72,69 +79,61 @@ def most_paid(nodes, horizon, pause):  # type: ignore[no-untyped-def]
 def page_surplus(nodes, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return an upper bound on the total surplus (worth less prices paid) of pages that choose their own visits."""
     total, cheapest = 0.0, nodes.min()
-    fineness = np.empty(len(rates), np.int64)
+    refinement = np.empty(len(rates), np.int64)
     for page in range(len(rates)):
-        fineness[page] = _fineness(rates[page], weights[page], horizon, len(nodes) - 1, cheapest)
-        if fineness[page] == 0:
+        refinement[page] = _refinement(rates[page], weights[page], horizon, len(nodes) - 1, cheapest)
+        if refinement[page] == 0:
             total += weights[page] * (visit_gain(0, rates[page] * horizon, True) if rates[page] < np.inf else 0.0)
-        elif fineness[page] * (len(nodes) - 1) > TOO_MANY:
+        elif refinement[page] * (len(nodes) - 1) > MOST_POINTS:
             total += weights[page]
     times = 1
-    while times * (len(nodes) - 1) <= TOO_MANY:
-        chosen = np.flatnonzero(fineness == times)
+    while times * (len(nodes) - 1) <= MOST_POINTS:
+        chosen = np.flatnonzero(refinement == times)
         if len(chosen):
-            total += _left_at(refine_prices(nodes, times), rates[chosen], weights[chosen], horizon)
+            total += _surplus_on_grid(refine_prices(nodes, times), rates[chosen], weights[chosen], horizon)
         times *= 2
     return total
 
 
 @njit(cache=True)
-def _fineness(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untyped-def]
+def _refinement(rate, weight, horizon, steps, cheapest):  # type: ignore[no-untyped-def]
     """Return the grid refinement that a page needs; 0 if no visit can be worth its price to this page."""
     if not 0.0 < rate < np.inf or weight / (rate * horizon) <= cheapest:
         return 0
     times = 1
-    while times * steps <= TOO_MANY:
-        slack = _slack(rate * horizon / (times * steps))
-        if slack * weight / (rate * horizon) <= cheapest and (slack <= GAP_TOLERANCE or times * steps >= MANY):
+    while times * steps <= MOST_POINTS:
+        slack = _grid_slack(rate * horizon / (times * steps))
+        if slack * weight / (rate * horizon) <= cheapest and (slack <= GAP_TOLERANCE or times * steps >= ENOUGH_POINTS):
             break
         times *= 2
     return times
 
 
 @njit(cache=True)
-def _slack(changes):  # type: ignore[no-untyped-def]
+def _grid_slack(changes):  # type: ignore[no-untyped-def]
     """Return the largest relative gain of a gap if its ends may lie between grid points that are *changes* apart."""
     return changes**2 / 2 * exp(changes) if changes < 2.0 else np.inf
 
 
 @njit(cache=True)
-def _left_at(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
+def _surplus_on_grid(prices, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return an upper bound on the surplus of pages with visits at any time, from their best visits on the grid.
 
     Freshness is concave in the times of visits, prices are linear between grid points, and at a best visit between two
     points the slope is zero. Moving each visit to the nearest point therefore costs at most half the bend of each gap.
     Two visits that move to the same point become one: the price exceeds what the bend of an empty gap adds.
     """
-    left, step = 0.0, horizon / (len(prices) - 1)
+    surplus, step = 0.0, horizon / (len(prices) - 1)
     powers, worths, follows, hull = work_arrays(len(prices))
     for page in range(len(rates)):
         worth, rate = weights[page] / (rates[page] * horizon), rates[page]
-        decay = worth * max(0.0, 1.0 - _slack(rate * step))
+        decay = worth * max(0.0, 1.0 - _grid_slack(rate * step))
         fill_powers(rate, step, powers)
         most = worth * (1.0 - exp(-rate * horizon))
         if has_profitable_visit(worth, decay, 1.0, 1.0, prices, powers):
             most = max(most, best_visits(worth, decay, 1.0, 1.0, prices, powers, worths, follows, hull)[1])
-        left += most
-    return left
-
-
-PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
-"""Price steps per round; only the prices count here, not the crowding, so the steps are small."""
-A_LOT, A_LOT_OF_ALL = 16, 128
-"""Visits per lot of the sampled pages, when prices of one server and of all crawlers are computed."""
-LEAST_PRICE_SHARE = 1 / 32
-"""Least price of any time, as a share of the price in the middle; at price 0 a page would have unlimited visits."""
+        surplus += most
+    return surplus
 
 
 def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> float:
@@ -143,19 +142,19 @@ def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> fl
     fresh = pages.weights * even_freshness_of_pages(visits, pages.changes(limits.horizon), reading)
     most = float(fresh.sum())
     if reading is ModelReading.FRESH and visits.any():
-        most = min(most, _most(visits, fresh, pages, limits))
+        most = min(most, _most_worth(visits, fresh, pages, limits))
     return 1.0 - most / float(pages.weights.sum())
 
 
-def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> float:
+def _most_worth(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> float:
     """Return an upper bound on the worth of any schedule, from prices of time."""
     of_server = np.bincount(pages.servers, visits, len(pages.starts) - 1)
-    is_full = (of_server >= limits.of_server) & (of_server > 1)
-    crew = _crew(visits, is_full, pages, limits)
-    if crew is None:
+    is_full = (of_server >= limits.visits_per_server) & (of_server > 1)
+    crawlers = _crawler_prices(visits, is_full, pages, limits)
+    if crawlers is None:
         # One price for all visits. Servers below their limit have even visits at this price.
-        price = _price_of_any(visits, pages, limits)
-        crew = _Crew(np.full(FEWEST + 1, price), price * int(visits.sum()))
+        price = _price_of_all_visits(visits, pages, limits)
+        crawlers = _CrawlerPrices(np.full(FEWEST_LOTS + 1, price), price * int(visits.sum()))
         most = np.bincount(pages.servers, fresh - price * visits, len(of_server))
         chosen = np.flatnonzero(is_full)
     else:
@@ -164,14 +163,14 @@ def _most(visits: Ints, fresh: Floats, pages: Pages, limits: VisitLimits) -> flo
     # Largest servers first, interleaved, so that parallel threads get about equal work.
     chosen = chosen[np.argsort(-np.diff(pages.starts)[chosen], kind="stable")]
     chosen = np.concatenate([chosen[::2], chosen[1::2]])
-    _lower(
+    _lower_server_bounds(
         chosen, is_full, visits, pages.starts, pages.rates, pages.weights,
-        limits.horizon, limits.politeness, crew.prices, most,
+        limits.horizon, limits.politeness, crawlers.prices, most,
     )  # fmt: skip
-    return float(most.sum()) + crew.paid
+    return float(most.sum()) + crawlers.paid
 
 
-class _Crew(NamedTuple):
+class _CrawlerPrices(NamedTuple):
     """Prices that crawlers charge."""
 
     prices: Floats
@@ -180,25 +179,29 @@ class _Crew(NamedTuple):
     """Upper bound on the sum of prices that all visits pay."""
 
 
-def _crew(visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: VisitLimits) -> _Crew | None:
+def _crawler_prices(
+    visits: Ints, is_full: NDArray[np.bool_], pages: Pages, limits: VisitLimits
+) -> _CrawlerPrices | None:
     """Return the prices of crawlers by time; None if they could make one more visit, or cannot choose among servers."""
-    if visits.sum() < limits.visits or not limits.crawlers or limits.could_be_made >= limits.visits + 1:
+    if visits.sum() < limits.visits or not limits.crawlers or limits.possible_visits >= limits.visits + 1:
         return None
     free = np.flatnonzero(~is_full[pages.servers] & (visits > 0))
     if visits[free].sum() < 2:
         return None
     # Full servers take the same share of all times; these pages choose from the rest.
-    nothing = np.zeros(FEWEST + 1)
-    prices = _prices(visits[free], pages.rates[free], pages.weights[free], limits.horizon, nothing, A_LOT_OF_ALL)
+    no_prices = np.zeros(FEWEST_LOTS + 1)
+    prices = _prices(
+        visits[free], pages.rates[free], pages.weights[free], limits.horizon, no_prices, CRAWLER_VISITS_PER_LOT
+    )
     seconds, crawlers = np.unique(limits.crawlers, return_counts=True)
-    together = sum(
+    total = sum(
         number * float(most_paid(prices, limits.horizon, pause))
         for pause, number in zip(seconds, crawlers, strict=True)
     )
-    return _Crew(prices, together)
+    return _CrawlerPrices(prices, total)
 
 
-def _price_of_any(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
+def _price_of_all_visits(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
     """Return the gain of the least valuable visit if only the total number of visits limits further ones, else 0."""
     if visits.sum() < limits.visits:
         return 0.0
@@ -206,35 +209,37 @@ def _price_of_any(visits: Ints, pages: Pages, limits: VisitLimits) -> float:
 
 
 @njit(cache=True, parallel=True)
-def _lower(servers, is_full, visits, starts, rates, weights, horizon, pause, base, most):  # type: ignore[no-untyped-def]
+def _lower_server_bounds(servers, is_full, visits, starts, rates, weights, horizon, pause, base, most):  # type: ignore[no-untyped-def]
     """Lower the bound of each given server to its surplus at prices plus what it is paid, where that is less."""
     for number in prange(len(servers)):
         server = servers[number]
         first, last = starts[server], starts[server + 1]
         nodes, own = base, 0.0
         if is_full[server]:
-            nodes = _prices(visits[first:last], rates[first:last], weights[first:last], horizon, base, A_LOT)
+            nodes = _prices(
+                visits[first:last], rates[first:last], weights[first:last], horizon, base, SERVER_VISITS_PER_LOT
+            )
             own = most_paid(nodes - refine_prices(base, (len(nodes) - 1) // (len(base) - 1)), horizon, pause)
         most[server] = min(most[server], page_surplus(nodes, rates[first:last], weights[first:last], horizon) + own)
 
 
 @njit(cache=True)
-def _prices(visits, rates, weights, horizon, base, visits_a_lot):  # type: ignore[no-untyped-def]
+def _prices(visits, rates, weights, horizon, base, visits_per_lot):  # type: ignore[no-untyped-def]
     """Return market prices that are nowhere below *base*, on the grid of *base* or a finer one."""
     count = visits.sum()
     times = (np.arange(count) + 0.5) * (horizon / count)
     points, room, others, _, _ = divide_into_lots(visits, times, rates, weights, horizon)
-    dear = least_visit_gain(rates * horizon, weights, visits)
-    prices = initial_prices(points, horizon, dear, horizon / (count / max((visits > 0).sum(), 1) + 1))
+    middle_price = least_visit_gain(rates * horizon, weights, visits)
+    prices = initial_prices(points, horizon, middle_price, horizon / (count / max((visits > 0).sum(), 1) + 1))
     find_prices(
-        rates[others], weights[others], visits[others], horizon, points, room, prices, PRICE_FIRMNESS, visits_a_lot
+        rates[others], weights[others], visits[others], horizon, points, room, prices, PRICE_FIRMNESS, visits_per_lot
     )
-    doubled = 1
-    while 1.5 * doubled * (len(base) - 1) < len(points):
-        doubled *= 2
-    floor = refine_prices(base, doubled)
+    refinement = 1
+    while 1.5 * refinement * (len(base) - 1) < len(points):
+        refinement *= 2
+    floor = refine_prices(base, refinement)
     nodes = np.interp(np.linspace(0.0, horizon, len(floor)), points, prices)
-    return np.maximum(nodes, np.maximum(floor, LEAST_PRICE_SHARE * dear))
+    return np.maximum(nodes, np.maximum(floor, LEAST_PRICE_SHARE * middle_price))
 
 
 class StalenessBound(Protocol):
@@ -247,12 +252,12 @@ class StalenessBound(Protocol):
 
 def non_polite(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
     """Return the least staleness if only the total number of visits is limited."""
-    return _evenly(allocate.allocate_impolitely, pages, limits, reading, laws)
+    return _even_staleness(allocate.allocate_impolitely, pages, limits, reading, laws)
 
 
 def weak_politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
     """Return the least staleness if servers limit the number of their visits, but not the pause between them."""
-    return _evenly(allocate.allocate_politely, pages, limits, reading, laws)
+    return _even_staleness(allocate.allocate_politely, pages, limits, reading, laws)
 
 
 def politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
@@ -279,7 +284,7 @@ def all_bounds(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: L
     return {name: bound(pages, limits, reading, others) for name, bound in BOUNDS.items()}
 
 
-def _evenly(
+def _even_staleness(
     allocation: AllocationFunction, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None
 ) -> float:
     """Return the staleness of pages with the optimal numbers of visits, each page at even intervals."""

@@ -41,7 +41,7 @@ class ChangeLaw(IntEnum):
     QUASI_DETERMINISTIC = 2
 
     @property
-    def word(self) -> str:
+    def label(self) -> str:
         """Name on the command line."""
         return self.name.lower().replace("_", "-")
 
@@ -54,7 +54,7 @@ def draw_laws(count: int, shares: Mapping[ChangeLaw, float], seed: int = 0) -> L
     """Draw a law for each of *count* pages, with the given shares."""
     whole = sum(shares.values())
     if not all(0 <= share < inf for share in shares.values()) or not 0 < whole < inf:
-        raise TarantulaError("Shares of a mixture are numbers from zero on, and at least one is above it.")
+        raise TarantulaError("The shares of a mixture must be 0 or more, and at least one above 0.")
     chance = np.random.default_rng([seed, 1])
     laws = np.array(list(shares), dtype=np.int8)
     borders = np.cumsum(np.array(list(shares.values())) / whole)
@@ -88,7 +88,7 @@ def first_change(law, rate, states, page):  # type: ignore[no-untyped-def]
     if law == PARETO:
         # The rest of a Pareto gap, from any time on, is again Pareto, with a shape lower by one.
         return (PARETO_SHAPE - 1.0) / rate * (next_random(states, page) ** (-1.0 / (PARETO_SHAPE - 1.0)) - 1.0)
-    return CHANGE_PROBABILITY / rate * (next_random(states, page) + _refusals(states, page))
+    return CHANGE_PROBABILITY / rate * (next_random(states, page) + _skipped_times(states, page))
 
 
 @njit(cache=True)
@@ -98,11 +98,11 @@ def next_change(law, rate, states, page):  # type: ignore[no-untyped-def]
         return -log(next_random(states, page)) / rate
     if law == PARETO:
         return (PARETO_SHAPE - 1.0) / rate * (next_random(states, page) ** (-1.0 / PARETO_SHAPE) - 1.0)
-    return CHANGE_PROBABILITY / rate * (1.0 + _refusals(states, page))
+    return CHANGE_PROBABILITY / rate * (1.0 + _skipped_times(states, page))
 
 
 @njit(cache=True)
-def _refusals(states, page):  # type: ignore[no-untyped-def]
+def _skipped_times(states, page):  # type: ignore[no-untyped-def]
     """Return how many possible changes a page skips before it changes."""
     return np.floor(log(next_random(states, page)) / log(1.0 - CHANGE_PROBABILITY))
 
@@ -124,8 +124,8 @@ def expected_fresh_seconds(law, rate, gap):  # type: ignore[no-untyped-def]
     whole = np.floor(gap / period)
     part = gap / period - whole
     unchanged = exp(whole * log(1.0 - CHANGE_PROBABILITY))
-    rests = (1.0 - unchanged) / CHANGE_PROBABILITY * (1.0 - CHANGE_PROBABILITY / 2.0)
-    return period * (rests + unchanged * (part - CHANGE_PROBABILITY * part * part / 2.0))
+    whole_periods = (1.0 - unchanged) / CHANGE_PROBABILITY * (1.0 - CHANGE_PROBABILITY / 2.0)
+    return period * (whole_periods + unchanged * (part - CHANGE_PROBABILITY * part * part / 2.0))
 
 
 @njit(cache=True)

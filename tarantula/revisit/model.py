@@ -18,6 +18,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+MOST_CHANGES_IN_GAP = 60.0
+"""Largest gap of the table, in changes; longer gaps gain nothing more."""
+_GAPS = np.linspace(0.0, MOST_CHANGES_IN_GAP, 600_001)
+# Near 0, 1 − (1 + u)e^(−u) is u²/2: with its root the table is evenly spaced.
+_ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
+GAP_TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
+GAP_TABLE[-1] = MOST_CHANGES_IN_GAP
+SERIES_BELOW_SHARE = 1e-4
+"""Below this share the first terms of a series are more exact than the table."""
+NO_INTERPOLATION_ABOVE_SHARE = 0.96
+"""Above this share the table is too curved for interpolation."""
+
 
 class ModelReading(StrEnum):
     """Assumption about the time before the horizon; it changes the ranking of policies."""
@@ -63,19 +75,6 @@ def even_freshness_of_pages(visits: Ints, changes: Floats, reading: ModelReading
 def weighted_mean(fresh: Floats, weights: Floats) -> float:
     """Return the mean freshness of pages by weight."""
     return float(fresh @ weights / weights.sum())
-
-
-MOST_CHANGES_IN_GAP = 60.0
-"""Largest gap of the table, in changes; longer gaps gain nothing more."""
-_GAPS = np.linspace(0.0, MOST_CHANGES_IN_GAP, 600_001)
-# Near 0, 1 − (1 + u)e^(−u) is u²/2: with its root the table is evenly spaced.
-_ROOTS = np.sqrt(np.maximum(1.0 - (1.0 + _GAPS) * np.exp(-_GAPS), 0.0))
-GAP_TABLE = np.interp(np.linspace(0.0, 1.0, 16_385), _ROOTS, _GAPS)
-GAP_TABLE[-1] = MOST_CHANGES_IN_GAP
-SERIES_BELOW_SHARE = 1e-4
-"""Below this share the first terms of a series are more exact than the table."""
-NO_INTERPOLATION_ABOVE_SHARE = 0.96
-"""Above this share the table is too curved for interpolation."""
 
 
 @njit(cache=True)

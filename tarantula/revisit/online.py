@@ -18,7 +18,7 @@ from tarantula.revisit.model import Floats, Ints, gap_worth, weighted_mean
 from tarantula.revisit.pages import Pages
 from tarantula.revisit.rates.estimators import RatePrior
 
-FEW, MANY = 12, 64
+RIPE_PAGES_AT_PRICE, MOST_RIPE_PAGES = 12, 64
 """Number of ripe pages after a price was chosen, and number at which a new price is chosen."""
 
 
@@ -70,85 +70,85 @@ def visit_index(rate, weight, since):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def best_page(server, now, line):  # type: ignore[no-untyped-def]
+def best_page(server, now, ripening):  # type: ignore[no-untyped-def]
     """Return the page of a server with the highest index now, and the index; the first of equal ones."""
-    begin, end = line.starts[server], line.starts[server + 1]
-    _ripen(server, now, line)
-    ripe = end - begin - line.waiting[server]
-    if ripe == 0 or ripe > MANY:
-        _choose_price(server, now, line)
+    counted_from, end = ripening.starts[server], ripening.starts[server + 1]
+    _collect_ripe(server, now, ripening)
+    ripe = end - counted_from - ripening.waiting[server]
+    if ripe == 0 or ripe > MOST_RIPE_PAGES:
+        _choose_price(server, now, ripening)
     best, most = -1, 0.0
-    for place in range(begin + line.waiting[server], end):
-        page = line.places[place]
-        value = visit_index(line.rates[page], line.weights[page], now - line.last[page])
+    for place in range(counted_from + ripening.waiting[server], end):
+        page = ripening.places[place]
+        value = visit_index(ripening.rates[page], ripening.weights[page], now - ripening.last[page])
         if value > most or (value == most and 0 <= page < best):
             best, most = page, value
     return best, most
 
 
 @njit(cache=True)
-def record_visit(page, server, now, line):  # type: ignore[no-untyped-def]
+def record_visit(page, server, now, ripening):  # type: ignore[no-untyped-def]
     """Put a page back among the waiting ones after a visit; its rate may have changed."""
-    heap = line.places[line.starts[server] : line.starts[server + 1]]
-    size = line.waiting[server]
-    line.last[page] = now
-    line.moments[page] = _moment(page, line.prices[server], line)
+    heap = ripening.places[ripening.starts[server] : ripening.starts[server + 1]]
+    size = ripening.waiting[server]
+    ripening.last[page] = now
+    ripening.moments[page] = _ripe_time(page, ripening.prices[server], ripening)
     for place in range(size, len(heap)):
         if heap[place] == page:
             heap[place] = heap[size]
-            _rise(heap, size, page, line.moments)
-            line.waiting[server] += 1
+            _rise(heap, size, page, ripening.moments)
+            ripening.waiting[server] += 1
             return
     # The page was visited before it was ripe.
     for place in range(size):
         if heap[place] == page:
-            _sink(heap, size, _rise(heap, place, page, line.moments), line.moments)
+            _sink(heap, size, _rise(heap, place, page, ripening.moments), ripening.moments)
             return
 
 
 @njit(cache=True)
-def _moment(page, price, line):  # type: ignore[no-untyped-def]
+def _ripe_time(page, price, ripening):  # type: ignore[no-untyped-def]
     """Return the time at which a page reaches a price."""
-    rate = line.rates[page]
-    if not 0.0 < rate < inf or line.weights[page] <= 0.0:
+    rate = ripening.rates[page]
+    if not 0.0 < rate < inf or ripening.weights[page] <= 0.0:
         return inf
-    return line.last[page] + gap_worth(price * rate / line.weights[page]) / rate
+    return ripening.last[page] + gap_worth(price * rate / ripening.weights[page]) / rate
 
 
 @njit(cache=True)
-def _ripen(server, now, line):  # type: ignore[no-untyped-def]
+def _collect_ripe(server, now, ripening):  # type: ignore[no-untyped-def]
     """Move pages that have reached the price from the heap to the ripe ones."""
-    heap = line.places[line.starts[server] : line.starts[server + 1]]
-    while line.waiting[server] > 0 and line.moments[heap[0]] <= now:
-        line.waiting[server] -= 1
-        size = line.waiting[server]
+    heap = ripening.places[ripening.starts[server] : ripening.starts[server + 1]]
+    while ripening.waiting[server] > 0 and ripening.moments[heap[0]] <= now:
+        ripening.waiting[server] -= 1
+        size = ripening.waiting[server]
         heap[0], heap[size] = heap[size], heap[0]
-        _sink(heap, size, 0, line.moments)
+        _sink(heap, size, 0, ripening.moments)
 
 
 @njit(cache=True)
-def _choose_price(server, now, line):  # type: ignore[no-untyped-def]
+def _choose_price(server, now, ripening):  # type: ignore[no-untyped-def]
     """Choose a price that a few pages exceed now, and rebuild the heap."""
-    heap = line.places[line.starts[server] : line.starts[server + 1]]
+    heap = ripening.places[ripening.starts[server] : ripening.starts[server + 1]]
     pages, values = heap.copy(), np.empty(len(heap))
     for number in range(len(pages)):
         page = pages[number]
-        values[number] = visit_index(line.rates[page], line.weights[page], now - line.last[page])
-    few = min(FEW, len(pages))
+        values[number] = visit_index(ripening.rates[page], ripening.weights[page], now - ripening.last[page])
+    few = min(RIPE_PAGES_AT_PRICE, len(pages))
     price = np.partition(values, len(pages) - few)[len(pages) - few]
     size, ripe = 0, len(pages)
     for number in range(len(pages)):
         page = pages[number]
-        line.moments[page] = _moment(page, price, line)
+        ripening.moments[page] = _ripe_time(page, price, ripening)
         if values[number] >= price and values[number] > 0.0:
             ripe -= 1
             heap[ripe] = page
         else:
             heap[size] = page
             size += 1
-    line.prices[server], line.waiting[server] = price, size
+    ripening.prices[server], ripening.waiting[server] = price, size
     for place in range(size // 2 - 1, -1, -1):
-        _sink(heap, size, place, line.moments)
+        _sink(heap, size, place, ripening.moments)
 
 
 @njit(cache=True)
@@ -185,21 +185,21 @@ class OnlinePolicy:
         """Start with all pages visited *now*."""
         self.pages = pages
         self.politeness = politeness
-        self._free = np.full(len(pages.starts) - 1, now)
-        self._line = RipeningPages.of(pages, pages.rates.copy(), now)
+        self._free_times = np.full(len(pages.starts) - 1, now)
+        self._ripening = RipeningPages.of(pages, pages.rates.copy(), now)
 
     def next(self, now: float) -> int | None:
         """Return the page to visit now among servers that may be asked; None if no visit is worth anything."""
-        page = int(_best(now, self._free, self._line)[0])
+        page = int(_best_of_servers(now, self._free_times, self._ripening)[0])
         return None if page < 0 else page
 
     def visited(self, page: int, now: float, rate: float | None = None) -> None:
         """Record a visit and the rate estimated after it."""
         if rate is not None:
-            self._line.rates[page] = rate
+            self._ripening.rates[page] = rate
         server = self.pages.servers[page]
-        self._free[server] = now + self.politeness
-        record_visit(page, server, now, self._line)
+        self._free_times[server] = now + self.politeness
+        record_visit(page, server, now, self._ripening)
 
 
 def run_online_policy(
@@ -216,59 +216,68 @@ def run_online_policy(
     *pause* is the least time between any two visits to any servers. With a *prior* the rates are unknown, and estimated
     from the visits.
     """
-    believed = pages.rates.copy() if prior is None else np.full(len(pages), prior.rate)
-    line = RipeningPages.of(pages, believed, 0.0)
+    estimated_rates = pages.rates.copy() if prior is None else np.full(len(pages), prior.rate)
+    ripening = RipeningPages.of(pages, estimated_rates, 0.0)
     changes, seconds = prior or (0.0, 0.0)
-    fresh, visits = _keep(
-        line, pages.rates, politeness, pause, until, counted_from, prior is None, float(changes), float(seconds), seed
+    fresh, visits = _run(
+        ripening,
+        pages.rates,
+        politeness,
+        pause,
+        until,
+        counted_from,
+        prior is None,
+        float(changes),
+        float(seconds),
+        seed,
     )
     return weighted_mean(fresh, pages.weights), int(visits)
 
 
 @njit(cache=True)
-def _best(now, free, line):  # type: ignore[no-untyped-def]
+def _best_of_servers(now, free_times, ripening):  # type: ignore[no-untyped-def]
     """Return the page with the highest index now, and its server."""
     best, where, most = -1, -1, 0.0
-    for server in range(len(free)):
-        if free[server] <= now:
-            page, value = best_page(server, now, line)
+    for server in range(len(free_times)):
+        if free_times[server] <= now:
+            page, value = best_page(server, now, ripening)
             if value > most:
                 best, where, most = page, server, value
     return best, where
 
 
 @njit(cache=True)
-def _keep(line, truth, politeness, pause, until, begin, known, changes, seconds, seed):  # type: ignore[no-untyped-def]
+def _run(ripening, true_rates, politeness, pause, until, counted_from, are_rates_known, changes, seconds, seed):  # type: ignore[no-untyped-def]
     np.random.seed(seed)
-    last, rates = line.last, line.rates
-    free, fresh = np.zeros(len(line.starts) - 1), np.zeros(len(truth))
-    seen, spent = np.full(len(truth), changes), np.full(len(truth), seconds)
+    last, rates = ripening.last, ripening.rates
+    free_times, fresh = np.zeros(len(ripening.starts) - 1), np.zeros(len(true_rates))
+    observed_changes, observed_seconds = np.full(len(true_rates), changes), np.full(len(true_rates), seconds)
     now, visits = politeness, 0
     while now < until:
-        page, server = _best(now, free, line)
+        page, server = _best_of_servers(now, free_times, ripening)
         if page < 0:
             now += politeness
             continue
         gap = now - last[page]
-        fresh[page] += _fresh(truth[page], last[page], now, begin)
-        if not known:
-            if np.random.random() < -expm1(-truth[page] * gap):
-                seen[page] += _changes(rates[page] * gap)
-            spent[page] += gap
-            rates[page] = seen[page] / spent[page]
-        record_visit(page, server, now, line)
-        free[server] = now + politeness
-        now = max(now + pause, free.min())
+        fresh[page] += _fresh_seconds(true_rates[page], last[page], now, counted_from)
+        if not are_rates_known:
+            if np.random.random() < -expm1(-true_rates[page] * gap):
+                observed_changes[page] += _expected_changes(rates[page] * gap)
+            observed_seconds[page] += gap
+            rates[page] = observed_changes[page] / observed_seconds[page]
+        record_visit(page, server, now, ripening)
+        free_times[server] = now + politeness
+        now = max(now + pause, free_times.min())
         visits += 1
-    for page in range(len(truth)):
-        fresh[page] += _fresh(truth[page], last[page], until, begin)
-    return fresh / (until - begin), visits
+    for page in range(len(true_rates)):
+        fresh[page] += _fresh_seconds(true_rates[page], last[page], until, counted_from)
+    return fresh / (until - counted_from), visits
 
 
 @njit(cache=True)
-def _fresh(rate, last, now, begin):  # type: ignore[no-untyped-def]
-    """Return the seconds a page was expected to be fresh between two visits, counted from *begin* on."""
-    after = max(last, begin)
+def _fresh_seconds(rate, last, now, counted_from):  # type: ignore[no-untyped-def]
+    """Return the seconds a page was expected to be fresh between two visits, counted from *counted_from* on."""
+    after = max(last, counted_from)
     if now <= after:
         return 0.0
     if rate == 0.0:
@@ -277,7 +286,7 @@ def _fresh(rate, last, now, begin):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _changes(expected):  # type: ignore[no-untyped-def]
+def _expected_changes(expected):  # type: ignore[no-untyped-def]
     """Return the expected number of changes in a gap, given that there was at least one and its prior expectation."""
     return expected / -expm1(-expected) if expected > 1e-9 else 1.0
 

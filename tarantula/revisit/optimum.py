@@ -35,20 +35,20 @@ class OptimalFrequencies(NamedTuple):
 def optimal_frequencies(pages: Pages, limits: VisitLimits) -> OptimalFrequencies:
     """Return the optimal visit frequencies in the steady state, under the limits of each server and of all."""
     of_server = np.full(len(pages.starts) - 1, 1.0 / limits.politeness)
-    own = _prices(pages, of_server)
-    together = limits.visits / limits.horizon
+    server_prices = _prices(pages, of_server)
+    total = limits.visits / limits.horizon
 
     def demand(price: float) -> float:
-        return float(_frequencies(pages, np.maximum(own, price)[pages.servers]).sum())
+        return float(_frequencies(pages, np.maximum(server_prices, price)[pages.servers]).sum())
 
-    low, high = 0.0, _dearest(pages)
-    if demand(0.0) > together:
+    low, high = 0.0, _prohibitive_price(pages)
+    if demand(0.0) > total:
         for _ in range(BISECTION_STEPS):
             middle = (low + high) / 2
-            low, high = (middle, high) if demand(middle) > together else (low, middle)
+            low, high = (middle, high) if demand(middle) > total else (low, middle)
             if high - low <= PRICE_TOLERANCE * high:
                 break
-    prices = np.maximum(own, high if demand(0.0) > together else 0.0)
+    prices = np.maximum(server_prices, high if demand(0.0) > total else 0.0)
     return OptimalFrequencies(_frequencies(pages, prices[pages.servers]), prices)
 
 
@@ -63,16 +63,16 @@ def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
 
 def _prices(pages: Pages, limits: Floats) -> Floats:
     """Return the price at which the demand for each server equals its limit; 0 for a server without demand."""
-    low, high = np.zeros(len(limits)), np.full(len(limits), _dearest(pages))
+    low, high = np.zeros(len(limits)), np.full(len(limits), _prohibitive_price(pages))
     # At price 0 the demand would be infinite.
-    asked = np.bincount(pages.servers[_is_worth(pages)], minlength=len(limits)) > 0
+    has_demand = np.bincount(pages.servers[_can_gain(pages)], minlength=len(limits)) > 0
     for _ in range(BISECTION_STEPS):
         middle = (low + high) / 2
         above = _demands(pages, middle) > limits
         low, high = np.where(above, middle, low), np.where(above, high, middle)
         if np.all(high - low <= PRICE_TOLERANCE * high):
             break
-    return np.where(asked, high, 0.0)
+    return np.where(has_demand, high, 0.0)
 
 
 def _demands(pages: Pages, prices: Floats) -> Floats:
@@ -80,7 +80,7 @@ def _demands(pages: Pages, prices: Floats) -> Floats:
     return np.bincount(pages.servers, weights=frequencies, minlength=len(prices)).astype(np.float64)
 
 
-def _dearest(pages: Pages) -> float:
+def _prohibitive_price(pages: Pages) -> float:
     """Return a price at which no page demands a visit."""
     changing = pages.rates > 0
     worth = pages.weights[changing] / pages.rates[changing]
@@ -93,9 +93,9 @@ def _frequencies(pages: Pages, prices: Floats) -> Floats:
         cost = prices * pages.rates / pages.weights
         u = -1.0 - lambertw(-(1.0 - cost) / np.e, k=-1).real
         frequency = pages.rates / u
-    return np.where(_is_worth(pages) & (cost < 1.0), frequency, 0.0)
+    return np.where(_can_gain(pages) & (cost < 1.0), frequency, 0.0)
 
 
-def _is_worth(pages: Pages) -> NDArray[np.bool_]:
+def _can_gain(pages: Pages) -> NDArray[np.bool_]:
     """Return which pages can gain from visits: they change, but not all the time, and have a weight."""
     return (pages.rates > 0) & np.isfinite(pages.rates) & (pages.weights > 0)

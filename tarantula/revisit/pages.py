@@ -32,12 +32,12 @@ class Pages:
     @classmethod
     def of(cls, rates: ArrayLike, servers: ArrayLike, weights: ArrayLike | None = None) -> Self:
         """Order pages by server."""
-        given = np.asarray(rates, dtype=np.float64)
-        numbers = np.asarray(servers, dtype=np.int64)
-        weighed = np.ones_like(given) if weights is None else np.asarray(weights, dtype=np.float64)
-        _check(given, weighed, numbers)
-        order = np.argsort(numbers, kind="stable").astype(np.int64)
-        return cls(given[order], weighed[order], numbers[order], order)
+        all_rates = np.asarray(rates, dtype=np.float64)
+        all_servers = np.asarray(servers, dtype=np.int64)
+        all_weights = np.ones_like(all_rates) if weights is None else np.asarray(weights, dtype=np.float64)
+        _check_pages(all_rates, all_weights, all_servers)
+        order = np.argsort(all_servers, kind="stable").astype(np.int64)
+        return cls(all_rates[order], all_weights[order], all_servers[order], order)
 
     def __len__(self) -> int:
         return len(self.rates)
@@ -68,14 +68,14 @@ class VisitLimits:
 
     def __post_init__(self) -> None:
         if not 0 < self.politeness < np.inf or not 0 < self.horizon < np.inf:
-            raise TarantulaError("The horizon and the pause between visits are times longer than nothing.")
+            raise TarantulaError("The horizon and the pause between visits must be finite and longer than 0 seconds.")
         if self.horizon < self.politeness:
             raise TarantulaError(
                 f"The horizon of {self.horizon:g} s is shorter than the {self.politeness:g} s between two visits: "
-                "nothing could be planned. Choose a longer one."
+                "no visit can be planned. Choose a longer horizon."
             )
         if self.visits < 0:
-            raise TarantulaError("There cannot be fewer visits than none.")
+            raise TarantulaError("The number of visits must not be negative.")
 
     @property
     def pause(self) -> float:
@@ -83,24 +83,24 @@ class VisitLimits:
         return ceil(self.politeness * TICKS_PER_SECOND) / TICKS_PER_SECOND
 
     @property
-    def could_be_made(self) -> float:
+    def possible_visits(self) -> float:
         """Number of visits that the crawlers can make if they are always busy."""
         return sum(self.horizon / seconds for seconds in self.crawlers)
 
     @property
-    def of_server(self) -> int:
+    def visits_per_server(self) -> int:
         """Most visits to one server."""
         return int(self.horizon / self.pause)
 
 
-def _check(rates: Floats, weights: Floats, servers: Ints) -> None:
+def _check_pages(rates: Floats, weights: Floats, servers: Ints) -> None:
     if not len(rates) == len(weights) == len(servers):
         raise TarantulaError("Each page has one rate, one weight and one server.")
     if not np.all(rates >= 0):
-        raise TarantulaError("A rate of changes is a number from zero on.")
+        raise TarantulaError("A change rate must be 0 or more.")
     if not (np.all(weights >= 0) and np.all(np.isfinite(weights))):
-        raise TarantulaError("A weight is a number from zero on, and not infinite.")
+        raise TarantulaError("A weight must be a finite number, 0 or more.")
     if len(weights) and not weights.sum() > 0:
-        raise TarantulaError("At least one page has a weight above zero.")
+        raise TarantulaError("At least one page must have a weight above 0.")
     if not np.all(servers >= 0):
-        raise TarantulaError("Servers are numbered from zero on.")
+        raise TarantulaError("Server numbers must be 0 or more.")

@@ -26,52 +26,63 @@ from tarantula.revisit.slot_market import divide_into_lots, find_prices, initial
 SWAP_DISTANCES = np.array([1, 2, 3, 5, 8, 1])
 """Distances between visits that may swap slots, one round after the other."""
 
+SAMPLE_FIRMNESS = np.linspace(0.3, 0.05, 10)
+"""Price steps per round while a sample of pages finds the prices."""
+SAMPLE_VISITS_PER_LOT = 4
+"""Visits per lot of the sampled pages."""
+TRADE_FIRMNESS = np.array([0.3, 1.0])
+"""Price steps per round when all pages choose; the last one must clear crowded lots."""
+IMPROVED_LOSS_SHARE = {ModelReading.FRESH: 0.97, ModelReading.STEADY: 1.0}
+"""Share of MERGE's loss that is worked on; trading is slow, and servers with the small rest are left as they are."""
+
 
 @njit(cache=True)
-def fit_to_count(wishes, owners, rates, weights, horizon, wanted):  # type: ignore[no-untyped-def]
-    """Drop the least valuable or add the most valuable preferred times until there are *wanted*.
+def fit_to_count(preferred_times, preferred_pages, rates, weights, horizon, count):  # type: ignore[no-untyped-def]
+    """Drop the least valuable or add the most valuable preferred times until there are *missing*.
 
     The times of each page are contiguous and sorted.
     """
-    while len(wishes) != wanted:
-        if len(wishes) > wanted:
-            kept = _without(wishes, owners, rates, weights, horizon, len(wishes) - wanted)
-            wishes, owners = wishes[kept], owners[kept]
+    while len(preferred_times) != count:
+        if len(preferred_times) > count:
+            kept = _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, len(preferred_times) - count)
+            preferred_times, preferred_pages = preferred_times[kept], preferred_pages[kept]
         else:
-            wishes, owners = _with(wishes, owners, rates, weights, horizon, wanted - len(wishes))
-    return wishes, owners
+            preferred_times, preferred_pages = _with_added_visits(
+                preferred_times, preferred_pages, rates, weights, horizon, count - len(preferred_times)
+            )
+    return preferred_times, preferred_pages
 
 
 @njit(cache=True)
-def _without(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-untyped-def]
-    visits = len(wishes)
+def _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, missing):  # type: ignore[no-untyped-def]
+    visits = len(preferred_times)
     losses = np.empty(visits)
     for visit in range(visits):
-        page, time = owners[visit], wishes[visit]
-        before = time - wishes[visit - 1] if visit > 0 and owners[visit - 1] == page else time
-        is_last = visit + 1 == visits or owners[visit + 1] != page
-        after = (horizon if is_last else wishes[visit + 1]) - time
-        losses[visit] = _split(rates[page], weights[page], before, after)
+        page, time = preferred_pages[visit], preferred_times[visit]
+        before = time - preferred_times[visit - 1] if visit > 0 and preferred_pages[visit - 1] == page else time
+        is_last = visit + 1 == visits or preferred_pages[visit + 1] != page
+        after = (horizon if is_last else preferred_times[visit + 1]) - time
+        losses[visit] = _split_gain(rates[page], weights[page], before, after)
     kept = np.ones(visits, np.bool_)
     for visit in np.argsort(losses, kind="mergesort"):
-        if count == 0:
+        if missing == 0:
             break
         # The loss of a visit is known only while its neighbours are kept.
-        is_alone = (visit > 0 and owners[visit - 1] == owners[visit] and not kept[visit - 1]) or (
-            visit + 1 < visits and owners[visit + 1] == owners[visit] and not kept[visit + 1]
-        )
-        if not is_alone:
+        has_dropped_neighbour = (
+            visit > 0 and preferred_pages[visit - 1] == preferred_pages[visit] and not kept[visit - 1]
+        ) or (visit + 1 < visits and preferred_pages[visit + 1] == preferred_pages[visit] and not kept[visit + 1])
+        if not has_dropped_neighbour:
             kept[visit] = False
-            count -= 1
+            missing -= 1
     return kept
 
 
 @njit(cache=True)
-def _with(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-untyped-def]
+def _with_added_visits(preferred_times, preferred_pages, rates, weights, horizon, missing):  # type: ignore[no-untyped-def]
     pages = len(rates)
     latest, widest, middle = np.zeros(pages), np.zeros(pages), np.zeros(pages)
-    for visit in range(len(wishes)):
-        page, time = owners[visit], wishes[visit]
+    for visit in range(len(preferred_times)):
+        page, time = preferred_pages[visit], preferred_times[visit]
         if time - latest[page] > widest[page]:
             widest[page], middle[page] = time - latest[page], (time + latest[page]) / 2
         latest[page] = time
@@ -79,17 +90,17 @@ def _with(wishes, owners, rates, weights, horizon, count):  # type: ignore[no-un
     for page in range(pages):
         if horizon - latest[page] > widest[page]:
             widest[page], middle[page] = horizon - latest[page], (horizon + latest[page]) / 2
-        gains[page] = _split(rates[page], weights[page], widest[page] / 2, widest[page] / 2)
-    added = np.argsort(-gains, kind="mergesort")[:count]
-    times = np.concatenate((wishes, middle[added]))
-    takers = np.concatenate((owners, added))
+        gains[page] = _split_gain(rates[page], weights[page], widest[page] / 2, widest[page] / 2)
+    added = np.argsort(-gains, kind="mergesort")[:missing]
+    times = np.concatenate((preferred_times, middle[added]))
+    visit_pages = np.concatenate((preferred_pages, added))
     order = np.argsort(times, kind="mergesort")
-    order = order[np.argsort(takers[order], kind="mergesort")]
-    return times[order], takers[order]
+    order = order[np.argsort(visit_pages[order], kind="mergesort")]
+    return times[order], visit_pages[order]
 
 
 @njit(cache=True)
-def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
+def _split_gain(rate, weight, before, after):  # type: ignore[no-untyped-def]
     """Return the fresh seconds gained by a visit between two others, by its distances to them."""
     if not 0.0 < rate < np.inf:
         return 0.0
@@ -97,31 +108,31 @@ def _split(rate, weight, before, after):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def swap_neighbours(takers, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
+def swap_neighbours(visit_pages, times, rates, weights, horizon, steady):  # type: ignore[no-untyped-def]
     """Swap visits in nearby slots wherever that makes pages fresher."""
-    visits = len(takers)
-    earlier, later = _neighbours(takers, len(rates), steady)
+    visits = len(visit_pages)
+    earlier, later = _neighbours(visit_pages, len(rates), steady)
     for reach in SWAP_DISTANCES:
         for one in range(visits - reach):
             other = one + reach
-            page, rival = takers[one], takers[other]
-            if page == rival or (one < later[one] < other) or (one < earlier[other] < other):
+            page, other_page = visit_pages[one], visit_pages[other]
+            if page == other_page or (one < later[one] < other) or (one < earlier[other] < other):
                 continue
-            change = _moved(one, other, earlier, later, times, rates[page], weights[page], horizon)
-            change += _moved(other, one, earlier, later, times, rates[rival], weights[rival], horizon)
+            change = _move_gain(one, other, earlier, later, times, rates[page], weights[page], horizon)
+            change += _move_gain(other, one, earlier, later, times, rates[other_page], weights[other_page], horizon)
             if change > 1e-12 * weights[page]:
-                takers[one], takers[other] = rival, page
+                visit_pages[one], visit_pages[other] = other_page, page
                 _relink(one, other, earlier, later)
 
 
 @njit(cache=True)
-def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
+def _neighbours(visit_pages, pages, steady):  # type: ignore[no-untyped-def]
     """Return the previous and next visit of the same page for each visit, or -1; they wrap around if *steady*."""
-    visits = len(takers)
+    visits = len(visit_pages)
     earlier, later = np.full(visits, -1), np.full(visits, -1)
     first, last = np.full(pages, -1), np.full(pages, -1)
     for visit in range(visits):
-        page = takers[visit]
+        page = visit_pages[visit]
         if last[page] >= 0:
             earlier[visit], later[last[page]] = last[page], visit
         else:
@@ -135,7 +146,7 @@ def _neighbours(takers, pages, steady):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _moved(visit, to, earlier, later, times, rate, weight, horizon):  # type: ignore[no-untyped-def]
+def _move_gain(visit, to, earlier, later, times, rate, weight, horizon):  # type: ignore[no-untyped-def]
     """Return the fresh seconds gained if a visit moves to another slot between its neighbours."""
     if not 0.0 < rate < np.inf or earlier[visit] == visit:
         return 0.0
@@ -151,8 +162,8 @@ def _moved(visit, to, earlier, later, times, rate, weight, horizon):  # type: ig
 @njit(cache=True)
 def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
     """Swap two visits in the linked lists of their pages."""
-    chains = earlier[one], later[one], earlier[other], later[other]
-    for visit, before, after, was in ((other, chains[0], chains[1], one), (one, chains[2], chains[3], other)):
+    links = earlier[one], later[one], earlier[other], later[other]
+    for visit, before, after, was in ((other, links[0], links[1], one), (one, links[2], links[3], other)):
         earlier[visit] = visit if before == was else before
         later[visit] = visit if after == was else after
         if before >= 0 and before != was:
@@ -161,61 +172,61 @@ def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
             earlier[after] = visit
 
 
-SAMPLE_FIRMNESS = np.linspace(0.3, 0.05, 10)
-"""Price steps per round while a sample of pages finds the prices."""
-SAMPLE_VISITS_PER_LOT = 4
-"""Visits per lot of the sampled pages."""
-TRADE_FIRMNESS = np.array([0.3, 1.0])
-"""Price steps per round when all pages choose; the last one must clear crowded lots."""
-IMPROVED_LOSS_SHARE = {ModelReading.FRESH: 0.97, ModelReading.STEADY: 1.0}
-"""Share of MERGE's loss that is worked on; trading is slow, and servers with the small rest are left as they are."""
-
-
 def slotted(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Choose pages and slots together; keep MERGE's result for a server where it is better."""
     visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
     merged = merge_visits(visits, pages, limits, reading)
-    fresh = _of_servers(schedule_freshness(merged, pages, limits, reading), pages)
-    best = _of_servers(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages)
-    worst = _where_most_is_lost(best - fresh, IMPROVED_LOSS_SHARE[reading])
-    takers = merged.pages.copy()
-    choose = _spread if reading is ModelReading.STEADY else _bargain
-    choose(worst, visits, merged.times, merged.starts, pages.starts, pages.rates, pages.weights, limits.horizon, takers)
-    chosen = Schedule(merged.times, takers, merged.starts)
-    is_better = _of_servers(schedule_freshness(chosen, pages, limits, reading), pages) > fresh
+    fresh = _sum_by_server(schedule_freshness(merged, pages, limits, reading), pages)
+    best = _sum_by_server(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages)
+    worst = _servers_with_largest_losses(best - fresh, IMPROVED_LOSS_SHARE[reading])
+    visit_pages = merged.pages.copy()
+    choose = _spread_all_servers if reading is ModelReading.STEADY else _trade_all_servers
+    choose(
+        worst,
+        visits,
+        merged.times,
+        merged.starts,
+        pages.starts,
+        pages.rates,
+        pages.weights,
+        limits.horizon,
+        visit_pages,
+    )
+    chosen = Schedule(merged.times, visit_pages, merged.starts)
+    is_better = _sum_by_server(schedule_freshness(chosen, pages, limits, reading), pages) > fresh
     return Schedule(
-        merged.times, np.where(np.repeat(is_better, np.diff(merged.starts)), takers, merged.pages), merged.starts
+        merged.times, np.where(np.repeat(is_better, np.diff(merged.starts)), visit_pages, merged.pages), merged.starts
     )
 
 
-def _of_servers(fresh: Floats, pages: Pages) -> Floats:
+def _sum_by_server(fresh: Floats, pages: Pages) -> Floats:
     sums: Floats = np.bincount(pages.servers, fresh * pages.weights, minlength=len(pages.starts) - 1).astype(np.float64)
     return sums
 
 
-def _where_most_is_lost(losses: Floats, effort: float) -> Ints:
+def _servers_with_largest_losses(losses: Floats, loss_share: float) -> Ints:
     """Return the servers with the largest losses, interleaved so that parallel threads get about equal work."""
     order = np.argsort(-losses, kind="stable")
     lost = np.cumsum(losses[order])
-    worst = order[: np.searchsorted(lost, effort * lost[-1]) + 1] if len(order) else order
+    worst = order[: np.searchsorted(lost, loss_share * lost[-1]) + 1] if len(order) else order
     return np.concatenate([worst[::2], worst[1::2]])
 
 
 @njit(cache=True, parallel=True)
-def _bargain(servers, visits, times, starts, pages, rates, weights, horizon, takers):  # type: ignore[no-untyped-def]
+def _trade_all_servers(servers, visits, times, starts, pages, rates, weights, horizon, visit_pages):  # type: ignore[no-untyped-def]
     for number in prange(len(servers)):
         server = servers[number]
         begin, end, first, last = starts[server], starts[server + 1], pages[server], pages[server + 1]
         if end - begin > 1:
-            takers[begin:end] = first + _bargained(
+            visit_pages[begin:end] = first + _trade_server(
                 visits[first:last], times[begin:end], rates[first:last], weights[first:last], horizon
             )
 
 
 @njit(cache=True)
-def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyped-def]
+def _trade_server(visits, times, rates, weights, horizon):  # type: ignore[no-untyped-def]
     """Return the page in each slot of a server."""
-    points, room, others, wishes, owners = divide_into_lots(visits, times, rates, weights, horizon)
+    points, room, others, preferred_times, preferred_pages = divide_into_lots(visits, times, rates, weights, horizon)
     gap = horizon / (len(times) / max((visits > 0).sum(), 1) + 1)
     prices = initial_prices(points, horizon, least_visit_gain(rates * horizon, weights, visits), gap)
     find_prices(
@@ -235,30 +246,32 @@ def _bargained(visits, times, rates, weights, horizon):  # type: ignore[no-untyp
     # Within a lot all times are equal: spread the pages over it.
     step = points[1] - points[0] if len(points) > 1 else 0.0
     buyers = np.repeat(np.arange(len(others)), np.diff(begins))
-    times_of = points[bought] + (buyers * GOLDEN_RATIO % 1.0 - 0.5) * step
-    times_of, buyers = fit_to_count(times_of, buyers, rates[others], weights[others], horizon, len(times) - len(wishes))
-    order = np.argsort(np.concatenate((wishes, times_of)), kind="mergesort")
-    takers = np.concatenate((owners, others[buyers]))[order]
-    swap_neighbours(takers, times, rates, weights, horizon, False)
-    return takers
+    bought_times = points[bought] + (buyers * GOLDEN_RATIO % 1.0 - 0.5) * step
+    bought_times, buyers = fit_to_count(
+        bought_times, buyers, rates[others], weights[others], horizon, len(times) - len(preferred_times)
+    )
+    order = np.argsort(np.concatenate((preferred_times, bought_times)), kind="mergesort")
+    visit_pages = np.concatenate((preferred_pages, others[buyers]))[order]
+    swap_neighbours(visit_pages, times, rates, weights, horizon, False)
+    return visit_pages
 
 
 @njit(cache=True, parallel=True)
-def _spread(servers, visits, times, starts, pages, rates, weights, horizon, takers):  # type: ignore[no-untyped-def]
+def _spread_all_servers(servers, visits, times, starts, pages, rates, weights, horizon, visit_pages):  # type: ignore[no-untyped-def]
     """Start each page at a different offset between two of its visits, ordered by number of visits."""
     for number in prange(len(servers)):
         server = servers[number]
         begin, end, first, last = starts[server], starts[server + 1], pages[server], pages[server + 1]
         order = np.argsort(visits[first:last], kind="mergesort")
         counts = visits[first:last][order]
-        wishes, owners, at = np.empty(end - begin), np.repeat(order, counts), 0
+        preferred_times, preferred_pages, at = np.empty(end - begin), np.repeat(order, counts), 0
         for place in range(len(counts)):
             for visit in range(counts[place]):
-                wishes[at] = (visit + place * GOLDEN_RATIO % 1.0) / counts[place]
+                preferred_times[at] = (visit + place * GOLDEN_RATIO % 1.0) / counts[place]
                 at += 1
-        taken = owners[np.argsort(wishes, kind="mergesort")]
+        taken = preferred_pages[np.argsort(preferred_times, kind="mergesort")]
         swap_neighbours(taken, times[begin:end], rates[first:last], weights[first:last], horizon, True)
-        takers[begin:end] = first + taken
+        visit_pages[begin:end] = first + taken
 
 
 class RevisitPolicy(Protocol):

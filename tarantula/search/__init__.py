@@ -17,4 +17,4 @@ def is_available() -> bool:
 def check_available() -> None:
     """Raise an error that names the missing packages, if search is not available."""
     if not is_available():
-        raise TarantulaError("Searching needs further packages. Install them with: pip install 'tarantula[search]'")
+        raise TarantulaError("Search needs additional packages. Install them with: pip install 'tarantula[search]'")

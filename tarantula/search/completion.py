@@ -23,14 +23,14 @@ SHORTEST_PREFIX = {IndexField.TITLE: 2, IndexField.MAIN: 3}
 
 def complete_query(source: IndexSource, prefix: str) -> Completions:
     """Return completions of a query, the most likely first; none if the last word is too short."""
-    searcher, place = source.seen()
-    head, begun = _split(prefix)
-    words = exact_analyzer().analyze(begun)
+    searcher, place = source.snapshot()
+    head, prefix_word = _split(prefix)
+    words = exact_analyzer().analyze(prefix_word)
     if len(prefix) > LONGEST_PREFIX or len(words) != 1:
         return Completions(place=place)
-    found = _words(searcher, words[0])
-    titles = _titles(source.schema, searcher, exact_analyzer().analyze(head.rpartition(" ")[0]), found)
-    completed = [head + accented_form(source.schema, searcher, word) for word in found]
+    words = _words(searcher, words[0])
+    titles = _titles(source.schema, searcher, exact_analyzer().analyze(head.rpartition(" ")[0]), words)
+    completed = [head + accented_form(source.schema, searcher, word) for word in words]
     both = dict.fromkeys([*completed[: MOST_COMPLETIONS - len(titles)], *titles])
     return Completions(completions=list(both)[:MOST_COMPLETIONS], place=place)
 
@@ -43,25 +43,27 @@ def _split(prefix: str) -> tuple[str, str]:
     return prefix[:at], prefix[at:]
 
 
-def _words(searcher: Searcher, begun: str) -> list[str]:
+def _words(searcher: Searcher, prefix_word: str) -> list[str]:
     """Return the most frequent words with this prefix, those of titles first."""
-    found: dict[str, None] = {}
+    words: dict[str, None] = {}
     for field, shortest in SHORTEST_PREFIX.items():
-        if len(begun) >= shortest and len(found) < MOST_COMPLETIONS:
-            found |= dict.fromkeys(word for word, _ in searcher.terms_with_prefix(field, begun, limit=MOST_COMPLETIONS))
-    return list(found)[:MOST_COMPLETIONS]
+        if len(prefix_word) >= shortest and len(words) < MOST_COMPLETIONS:
+            words |= dict.fromkeys(
+                word for word, _ in searcher.terms_with_prefix(field, prefix_word, limit=MOST_COMPLETIONS)
+            )
+    return list(words)[:MOST_COMPLETIONS]
 
 
-def _titles(schema: Schema, searcher: Searcher, before: list[str], completed: list[str]) -> list[str]:
+def _titles(schema: Schema, searcher: Searcher, complete_words: list[str], completed: list[str]) -> list[str]:
     """Return titles that contain all complete words and one completion of the last."""
     if not completed:
         return []
-    wanted = [Query.term_query(schema, IndexField.TITLE, word) for word in before]
-    wanted += [
+    required = [Query.term_query(schema, IndexField.TITLE, word) for word in complete_words]
+    required += [
         Query.term_set_query(schema, IndexField.TITLE, completed),
         Query.term_query(schema, IndexField.LATEST, 1),
     ]
-    query = Query.boolean_query([(Occur.Must, one) for one in wanted])
+    query = Query.boolean_query([(Occur.Must, one) for one in required])
     hits = searcher.search(query, limit=4 * MOST_TITLES, count=False, order_by_field=IndexField.INLINKS).hits
     titles = (" ".join(str(searcher.doc(address).get_first(IndexField.TITLE)).split()) for _, address in hits)
     return list(dict.fromkeys(title for title in titles if len(title) <= LONGEST_TITLE))[:MOST_TITLES]

@@ -26,7 +26,7 @@ class FoldedHit:
     """Folded documents with the same bytes."""
     alike: int = 0
     """Folded documents that are nearly equal."""
-    likeness: bytes = field(default=b"", repr=False)
+    signature: bytes = field(default=b"", repr=False)
 
 
 class DuplicateFolding:
@@ -40,24 +40,24 @@ class DuplicateFolding:
 
     def add(self, hit: FoldedHit, page: object, body: object, bands: Sequence[int]) -> None:
         """Add a hit; a hit without bands is never a near duplicate."""
-        first = self._pages.get(page)
-        if first is None and (first := self._bodies.get(body)) is not None:
-            first.same += 1
-        if first is None and (first := self._alike(hit, bands)) is not None:
-            first.alike += 1
-        if first is None:
-            self._keep(first := hit, bands)
+        kept = self._pages.get(page)
+        if kept is None and (kept := self._bodies.get(body)) is not None:
+            kept.same += 1
+        if kept is None and (kept := self._near_duplicate(hit, bands)) is not None:
+            kept.alike += 1
+        if kept is None:
+            self._add_new(kept := hit, bands)
         # Later duplicates of a folded hit go to the same first hit.
-        self._pages.setdefault(page, first)
-        self._bodies.setdefault(body, first)
+        self._pages.setdefault(page, kept)
+        self._bodies.setdefault(body, kept)
 
-    def _alike(self, hit: FoldedHit, bands: Sequence[int]) -> FoldedHit | None:
+    def _near_duplicate(self, hit: FoldedHit, bands: Sequence[int]) -> FoldedHit | None:
         """Return the first hit that is nearly equal to this one."""
         return next(
-            (other for other in self._sharing(bands) if are_near_duplicates(hit.likeness, other.likeness)), None
+            (other for other in self._sharing_band(bands) if are_near_duplicates(hit.signature, other.signature)), None
         )
 
-    def _sharing(self, bands: Sequence[int]) -> Iterator[FoldedHit]:
+    def _sharing_band(self, bands: Sequence[int]) -> Iterator[FoldedHit]:
         """Yield earlier hits that share a band, each once."""
         seen: set[int] = set()
         for band in enumerate(bands):
@@ -66,26 +66,26 @@ class DuplicateFolding:
                     seen.add(id(other))
                     yield other
 
-    def _keep(self, hit: FoldedHit, bands: Sequence[int]) -> None:
+    def _add_new(self, hit: FoldedHit, bands: Sequence[int]) -> None:
         self.hits.append(hit)
         for band in enumerate(bands):
             self._bands.setdefault(band, []).append(hit)
 
 
 def fold_duplicates(
-    searcher: Searcher, found: Sequence[tuple[float, DocAddress]], unfold: bool = False
+    searcher: Searcher, matches: Sequence[tuple[float, DocAddress]], unfold: bool = False
 ) -> list[FoldedHit]:
     """Fold captures of one page into one hit; also equal and nearly equal documents, unless *unfold*."""
-    addresses = [address for _, address in found]
+    addresses = [address for _, address in matches]
     pages: FieldColumn = searcher.fast_field_values(IndexField.PAGE, addresses)
     bodies: FieldColumn = range(len(addresses)) if unfold else searcher.fast_field_values(IndexField.BODY, addresses)
     bands = {} if unfold else _bands(searcher, addresses)
-    if not bands and len(set(pages)) == len(set(bodies)) == len(found):
-        return [FoldedHit(score, address) for score, address in found]
+    if not bands and len(set(pages)) == len(set(bodies)) == len(matches):
+        return [FoldedHit(score, address) for score, address in matches]
     folding = DuplicateFolding()
-    for place, ((score, address), page, body) in enumerate(zip(found, pages, bodies, strict=True)):
-        its = bands.get(place, ())
-        folding.add(FoldedHit(score, address, likeness=signature_from_bands(its)), page, body, its)
+    for place, ((score, address), page, body) in enumerate(zip(matches, pages, bodies, strict=True)):
+        own_bands = bands.get(place, ())
+        folding.add(FoldedHit(score, address, signature=signature_from_bands(own_bands)), page, body, own_bands)
     return folding.hits
 
 

@@ -45,11 +45,30 @@ MOST_FACET_VALUES = 10
 
 _KINDS = {"servers": IndexField.SERVER, "types": IndexField.TYPE, "years": IndexField.YEAR}
 
+TF_IDF_CANDIDATES = 200
+"""Number of best matches that are reordered by TF-IDF; the others follow."""
+ScoredAddresses = list[tuple[float, DocAddress]]
+_TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
+_PHRASE = "Phrase Scorer"
+"""Description of a phrase in the index's explanation, which does not name the field."""
+_BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
+FEWEST_CANDIDATES = 100
+"""Least number of hits fetched, so that duplicates can be folded."""
+SPELLING_BELOW_DOCUMENTS = RESULTS_PER_PAGE
+"""With fewer matches than this, a spelling suggestion is looked for."""
+_SHOWN = ("url", "server", "type", "language", "publication", "urn", "inlinks")
+"""Fields copied to a result unchanged."""
+_CITED = (IndexField.MAIN, IndexField.DESCRIPTION, IndexField.REST)
+"""Fields for the excerpt; the first with a text is used."""
+_ORDERED_BY = {SearchOrder.LINKS: IndexField.INLINKS, SearchOrder.NEWEST: IndexField.COLLECTED}
+SearchFunction = Callable[[SearchRequest], SearchResults]
+"""Function that answers search requests, locally or through a gateway."""
+
 
 def count_facets(searcher: Searcher, query: Query) -> SearchFacets:
     """Count the matches of a query by server, type and year."""
-    wishes = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
-    counted = searcher.aggregate(query, wishes)
+    aggregations = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
+    counted = searcher.aggregate(query, aggregations)
     return SearchFacets(**{name: [_count(bucket) for bucket in counted[name]["buckets"]] for name in _KINDS})
 
 
@@ -60,44 +79,32 @@ def _count(bucket: dict[str, object]) -> FacetCount:
     return FacetCount(str(int(key) if isinstance(key, float) else key), number)
 
 
-TF_IDF_CANDIDATES = 200
-"""Number of best matches that are reordered by TF-IDF; the others follow."""
-
-ScoredAddresses = list[tuple[float, DocAddress]]
-
-
-def by_tf_idf(searcher: Searcher, asked: ParsedQuery, found: ScoredAddresses) -> ScoredAddresses:
+def by_tf_idf(searcher: Searcher, parsed: ParsedQuery, matches: ScoredAddresses) -> ScoredAddresses:
     """Reorder the first matches by TF-IDF and replace their scores; the others keep theirs."""
     forms = [
         stems_of_word(part)
-        for group in asked.wanted
+        for group in parsed.required
         for words in group
         for part in exact_analyzer().analyze(words.text)
     ]
-    rarities = [(each, _rarity(searcher, each)) for each in forms if each]
+    rarities = [(each, _idf(searcher, each)) for each in forms if each]
     scored = [
-        (_value(entry_of_document(searcher.doc(address)), rarities), address)
-        for _, address in found[:TF_IDF_CANDIDATES]
+        (_tf_idf(entry_of_document(searcher.doc(address)), rarities), address)
+        for _, address in matches[:TF_IDF_CANDIDATES]
     ]
-    return sorted(scored, key=lambda one: -one[0]) + found[TF_IDF_CANDIDATES:]
+    return sorted(scored, key=lambda one: -one[0]) + matches[TF_IDF_CANDIDATES:]
 
 
-def _rarity(searcher: Searcher, forms: Sequence[str]) -> float:
+def _idf(searcher: Searcher, forms: Sequence[str]) -> float:
     number = word_frequency(searcher, form_frequencies(searcher, WHOLE_STEMS_FIELD, forms))
     return log(searcher.num_docs / number) if number else 0.0
 
 
-def _value(entry: IndexEntry, rarities: Sequence[tuple[Sequence[str], float]]) -> float:
+def _tf_idf(entry: IndexEntry, rarities: Sequence[tuple[Sequence[str], float]]) -> float:
     text = "\n".join((entry.title, entry.headings, entry.description, entry.main))
     counts = Counter(stems_of_text(text, entry.language))
     number = counts.total() or 1
     return sum(max(counts[form] for form in forms) / number * rarity for forms, rarity in rarities)
-
-
-_TERM = re.compile(r'Term\(field=(\d+), type=Str, "(.*)"\)')
-_PHRASE = "Phrase Scorer"
-"""Description of a phrase in the index's explanation, which does not name the field."""
-_BOOST = re.compile(r"Boost x([0-9.eE+-]+) of")
 
 
 class ScorePart(NamedTuple):
@@ -127,30 +134,17 @@ def _parts(node: dict[str, Any], factor: float) -> Iterator[ScorePart]:
     details = node.get("details") or []
     if term is not None or node["description"] == _PHRASE:
         what = f"{term[2]!r} in {field_names()[int(term[1])]}" if term else "words together as they were typed"
-        figures = {figure["description"].partition(",")[0]: figure["value"] for figure in _all(details)}
+        figures = {figure["description"].partition(",")[0]: figure["value"] for figure in _nodes(details)}
         yield ScorePart(node["value"] * factor, what, figures["freq"], figures["idf"])
         return
     for child in details:
         yield from _parts(child, factor * (float(boost[1]) if boost else 1.0))
 
 
-def _all(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _nodes(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for node in nodes:
         yield node
-        yield from _all(node.get("details") or [])
-
-
-FEWEST_CANDIDATES = 100
-"""Least number of hits fetched, so that duplicates can be folded."""
-
-SPELLING_BELOW_DOCUMENTS = RESULTS_PER_PAGE
-"""With fewer matches than this, a spelling suggestion is looked for."""
-
-_SHOWN = ("url", "server", "type", "language", "publication", "urn", "inlinks")
-"""Fields copied to a result unchanged."""
-_CITED = (IndexField.MAIN, IndexField.DESCRIPTION, IndexField.REST)
-"""Fields for the excerpt; the first with a text is used."""
-_ORDERED_BY = {SearchOrder.LINKS: IndexField.INLINKS, SearchOrder.NEWEST: IndexField.COLLECTED}
+        yield from _nodes(node.get("details") or [])
 
 
 class IndexSource(Protocol):
@@ -160,7 +154,7 @@ class IndexSource(Protocol):
     def schema(self) -> Schema:
         """Schema of the index."""
 
-    def seen(self) -> IndexSnapshot:
+    def snapshot(self) -> IndexSnapshot:
         """Return the current snapshot."""
 
 
@@ -179,16 +173,16 @@ class SearchFinder:
 
     def find(self, request: SearchRequest) -> SearchResults:
         """Return one page of results."""
-        asked = parse_query(request.query)
-        searcher, place = self._source.seen()
-        if asked.is_empty:
-            asked.notes.append("Type a word, or several.")
-            return _nothing(request, asked, place)
-        asking = QueryBuilder(self._source.schema, searcher)
-        needed, query, found = _first(asking, searcher, asked, request)
-        hits = _page(searcher, query, found, request, asked)
-        number, forms = found.number, query_word_matcher(asked)
-        is_poor = number < SPELLING_BELOW_DOCUMENTS or needed is MatchMode.ANY
+        parsed = parse_query(request.query)
+        searcher, place = self._source.snapshot()
+        if parsed.is_empty:
+            parsed.notes.append("Enter one or more words.")
+            return _empty_results(request, parsed, place)
+        builder = QueryBuilder(self._source.schema, searcher)
+        mode, query, matches = _match(builder, searcher, parsed, request)
+        hits = _page_of_hits(searcher, query, matches, request, parsed)
+        number, forms = matches.number, query_word_matcher(parsed)
+        has_few = number < SPELLING_BELOW_DOCUMENTS or mode is MatchMode.ANY
         results = [_result(searcher.doc(hit.address), hit, forms) for hit in hits]
         if request.explain:
             for hit, result in zip(hits, results, strict=True):
@@ -199,45 +193,45 @@ class SearchFinder:
             pages=min(-(-number // RESULTS_PER_PAGE), MOST_PAGES),
             documents=number,
             results=results,
-            facets=count_facets(searcher, asking.matching(asked, needed)) if number else SearchFacets(),
-            notes=asked.notes,
-            did_you_mean=spelling_suggestion(self._source.schema, searcher, asked, request.query) if is_poor else None,
+            facets=count_facets(searcher, builder.matching(parsed, mode)) if number else SearchFacets(),
+            notes=parsed.notes,
+            did_you_mean=spelling_suggestion(self._source.schema, searcher, parsed, request.query) if has_few else None,
             place=place,
         )
 
 
-def _first(
-    asking: QueryBuilder, searcher: Searcher, asked: ParsedQuery, request: SearchRequest
+def _match(
+    builder: QueryBuilder, searcher: Searcher, parsed: ParsedQuery, request: SearchRequest
 ) -> tuple[MatchMode, Query, SearchMatches]:
     """Match all words, or any of them if no document has all; return the mode, the query and its matches."""
-    most = max(
+    limit = max(
         TF_IDF_CANDIDATES if request.order is SearchOrder.TF_IDF else FEWEST_CANDIDATES,
         request.page * RESULTS_PER_PAGE * 2,
     )
-    query = asking.query(asked)
-    found = _search(searcher, query, asked, request.order, most)
-    if found.number or len(asked.wanted) < 2:
-        return MatchMode.ALL, query, found
-    query = asking.query(asked, MatchMode.ANY)
-    found = _search(searcher, query, asked, request.order, most)
-    if found.number:
-        asked.notes.append("No document has all of the words. These have some of them.")
-    return MatchMode.ANY, query, found
+    query = builder.query(parsed)
+    matches = _search(searcher, query, parsed, request.order, limit)
+    if matches.number or len(parsed.required) < 2:
+        return MatchMode.ALL, query, matches
+    query = builder.query(parsed, MatchMode.ANY)
+    matches = _search(searcher, query, parsed, request.order, limit)
+    if matches.number:
+        parsed.notes.append("No document has all words. These documents have some of them.")
+    return MatchMode.ANY, query, matches
 
 
-def _page(
-    searcher: Searcher, query: Query, found: SearchMatches, request: SearchRequest, asked: ParsedQuery
+def _page_of_hits(
+    searcher: Searcher, query: Query, matches: SearchMatches, request: SearchRequest, parsed: ParsedQuery
 ) -> list[FoldedHit]:
     begin, end = (request.page - 1) * RESULTS_PER_PAGE, request.page * RESULTS_PER_PAGE
     while True:
-        hits = fold_duplicates(searcher, found.best, request.unfold)
-        if len(hits) >= end or len(found.best) == found.number:
+        hits = fold_duplicates(searcher, matches.best, request.unfold)
+        if len(hits) >= end or len(matches.best) == matches.number:
             return hits[begin:end]
-        found = _search(searcher, query, asked, request.order, len(found.best) * 2)
+        matches = _search(searcher, query, parsed, request.order, len(matches.best) * 2)
 
 
-def _search(searcher: Searcher, query: Query, asked: ParsedQuery, order: SearchOrder, most: int) -> SearchMatches:
-    options: dict[str, Any] = {"limit": most}
+def _search(searcher: Searcher, query: Query, parsed: ParsedQuery, order: SearchOrder, limit: int) -> SearchMatches:
+    options: dict[str, Any] = {"limit": limit}
     if order in _ORDERED_BY:
         options["order_by_field"] = _ORDERED_BY[order]
     elif order is SearchOrder.BEST:
@@ -245,7 +239,7 @@ def _search(searcher: Searcher, query: Query, asked: ParsedQuery, order: SearchO
     result = searcher.search(query, **options)
     number: int = result.count or 0  # type: ignore[attr-defined]
     best = [(float(score), address) for score, address in result.hits]
-    return SearchMatches(number, by_tf_idf(searcher, asked, best) if order is SearchOrder.TF_IDF else best)
+    return SearchMatches(number, by_tf_idf(searcher, parsed, best) if order is SearchOrder.TF_IDF else best)
 
 
 def _result(document: Document, hit: FoldedHit, forms: QueryWordMatcher) -> SearchResult:
@@ -268,7 +262,7 @@ def _explanation(query: Query, searcher: Searcher, hit: FoldedHit, order: Search
     return explain_score(query, searcher, hit.address, float(rank or 0.0) if order is SearchOrder.BEST else None)
 
 
-def _nothing(request: SearchRequest, asked: ParsedQuery, place: int) -> SearchResults:
+def _empty_results(request: SearchRequest, parsed: ParsedQuery, place: int) -> SearchResults:
     return SearchResults(
         query=request.query,
         page=request.page,
@@ -276,10 +270,6 @@ def _nothing(request: SearchRequest, asked: ParsedQuery, place: int) -> SearchRe
         documents=0,
         results=[],
         facets=SearchFacets(),
-        notes=asked.notes,
+        notes=parsed.notes,
         place=place,
     )
-
-
-SearchFunction = Callable[[SearchRequest], SearchResults]
-"""Function that answers search requests, locally or through a gateway."""

@@ -42,7 +42,7 @@ class QueryCounter:
         self._database = database
         self._lock = Lock()
         self._counts = Counter[tuple[date, str]]()
-        self._written = monotonic()
+        self._last_write = monotonic()
 
     def note(self, request: SearchRequest) -> None:
         """Count a search; further pages of results do not count."""
@@ -55,17 +55,17 @@ class QueryCounter:
     @property
     def is_due(self) -> bool:
         """Whether the counts should be written now."""
-        return bool(self._counts) and monotonic() - self._written > WRITE_INTERVAL_SECONDS
+        return bool(self._counts) and monotonic() - self._last_write > WRITE_INTERVAL_SECONDS
 
     def write(self) -> None:
         """Write the counts; keep them for the next write if the database is unreachable."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
-            self._written = monotonic()
+            self._last_write = monotonic()
         try:
             if counts:
                 with self._database.session() as session:
-                    _add(session.connection(), counts)
+                    _add_counts(session.connection(), counts)
         except DatabaseUnavailableError:
             with self._lock:
                 self._counts.update(counts)
@@ -88,18 +88,18 @@ def top_queries(connection: Connection, days: int = 7, most: int = 10) -> list[Q
         .order_by(number.desc(), SearchCount.query)
         .limit(most)
     )
-    return [QueryCount(query, int(asked)) for query, asked in rows]
+    return [QueryCount(query, int(searches)) for query, searches in rows]
 
 
-def _add(connection: Connection, counts: Counter[tuple[date, str]]) -> None:
+def _add_counts(connection: Connection, counts: Counter[tuple[date, str]]) -> None:
     today = datetime.now(UTC).date()
     connection.execute(delete(SearchCount).where(SearchCount.day <= today - timedelta(days=RETENTION_DAYS)))
     for day in sorted({day for day, _ in counts}):
         of_day = {query: number for (its_day, query), number in counts.items() if its_day == day}
-        _add_of_day(connection, day, of_day)
+        _add_counts_of_day(connection, day, of_day)
 
 
-def _add_of_day(connection: Connection, day: date, numbers: dict[str, int]) -> None:
+def _add_counts_of_day(connection: Connection, day: date, numbers: dict[str, int]) -> None:
     on_day = select(SearchCount.query).where(SearchCount.day == day)
     known = set(connection.scalars(on_day.where(SearchCount.query.in_(numbers))))
     room = MOST_PER_DAY - int(connection.scalar(select(func.count()).select_from(on_day.subquery())) or 0)
@@ -108,6 +108,6 @@ def _add_of_day(connection: Connection, day: date, numbers: dict[str, int]) -> N
     rows = [{"day": day, "query": query, "number": numbers[query]} for query in sorted({*known, *new})]
     if rows:
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
-        adding = dialect.insert(SearchCount)
-        total = {"number": SearchCount.number + adding.excluded.number}
-        connection.execute(adding.on_conflict_do_update(index_elements=["day", "query"], set_=total), rows)
+        statement = dialect.insert(SearchCount)
+        total = {"number": SearchCount.number + statement.excluded.number}
+        connection.execute(statement.on_conflict_do_update(index_elements=["day", "query"], set_=total), rows)

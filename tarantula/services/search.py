@@ -90,7 +90,7 @@ def index_warnings(context: ServiceContext) -> list[str]:
         return []
     try:
         with open_index(context) as index, context.database.read_connection() as connection:
-            if last_visible_id(connection) > index.place and not index.is_kept:
+            if last_visible_id(connection) > index.place and not index.is_being_written:
                 raise ConflictError(
                     "The newest documents are not in the index yet, and no process is updating it. "
                     "Start a daemon (`tarantula serve`), or run `tarantula index`."
@@ -252,7 +252,7 @@ def _barrels(connection: Connection, last: int) -> list[BarrelRow]:
 def _here(context: ServiceContext, last: int) -> BarrelRow:
     """Return the status of the index in the home, with the searches of this process."""
     with open_index(context) as index:
-        searcher, place = index.seen()
+        searcher, place = index.snapshot()
         backlog = max(last - place, 0)
         return BarrelRow(
             address=HOME_INDEX,

@@ -54,7 +54,7 @@ def test_a_plan_is_drawn(sqlite: Database, tarantula: Tarantula) -> None:
     assert f"10 pages of {urn}, 0 of them never visited again so far" in shown.out
     assert "all visited in turn, by as many visits" in shown.out
     assert "3 visits, 3 found a change" in shown.out
-    assert "It does not say when its pages were last changed." in shown.out
+    assert "It sends no Last-Modified." in shown.out
 
 
 def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> None:

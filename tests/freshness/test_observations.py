@@ -87,7 +87,7 @@ def test_servers_are_held_to_what_they_say(database: Database) -> None:
             database, days(day), {A: Sight(body, modified=changed), C: Sight(body, modified=days(day)), B: Sight("b")}
         )
     found = read_of(database, urn)
-    assert found.ledger.honesty.believed().sum() == 1
+    assert found.ledger.last_modified.trusted().sum() == 1
     histories = found.ledger.histories()
     told = histories.ages[~np.isnan(histories.ages)]
     assert sorted(told.tolist()) == [0.0] * 4 + [3 * 3600.0] * 4

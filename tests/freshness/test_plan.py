@@ -81,7 +81,7 @@ def test_a_plan_is_shown_with_its_servers_and_reasons(database: Database) -> Non
     assert (found.pages, found.visits, found.never_revisited) == (60, 100, 0)
     assert [server.server for server in found.servers] == ["quick.fc.ul.pt", "slow.fc.ul.pt"]
     assert sum(server.visits for server in found.servers) == 100
-    assert found.servers[0].last_modified == "It does not say when its pages were last changed."
+    assert found.servers[0].last_modified == "It sends no Last-Modified."
     whys = {visit.url: visit.why for visit in found.first_visits}
     assert whys[f"{QUICK}1"] == "6 visits, 6 found a change"
     rates = {visit.url: visit.rate_a_day for visit in found.first_visits}

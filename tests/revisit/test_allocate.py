@@ -60,7 +60,7 @@ def test_nothing_that_can_be_tried_is_better(
 def one_by_one(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints:
     """Take the best visit again and again: of equal ones that of the first server, and of its first page."""
     visits = np.zeros(len(pages), dtype=np.int64)
-    changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.of_server)
+    changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.visits_per_server)
 
     def worth_of(page: int) -> tuple[float, int, int]:
         one_more = visit_gain(int(visits[page]), changes[page], reading is ModelReading.STEADY)
@@ -102,7 +102,7 @@ def test_a_head_start_ends_where_one_by_one_does(
     if HASTY in rates:
         # Its visits add the same, but for the last digit: which of equal pages has more of them is left to rounding.
         assert found.sum() == wanted.sum()
-        assert np.bincount(pages.servers, found).max() <= limits.of_server
+        assert np.bincount(pages.servers, found).max() <= limits.visits_per_server
         assert worth(found, pages, limits, reading) == pytest.approx(worth(wanted, pages, limits, reading), abs=1e-12)
     else:
         assert found.tolist() == wanted.tolist()
@@ -144,11 +144,11 @@ def test_a_million_pages_on_one_server_share_its_visits() -> None:
 @pytest.mark.parametrize(
     ("rates", "weights", "words"),
     [
-        ([-1.0], [1.0], "A rate of changes is"),
-        ([float("nan")], [1.0], "A rate of changes is"),
-        ([1.0], [-1.0], "A weight is"),
-        ([1.0], [float("inf")], "A weight is"),
-        ([1.0], [0.0], "At least one page has a weight above zero"),
+        ([-1.0], [1.0], "A change rate must be"),
+        ([float("nan")], [1.0], "A change rate must be"),
+        ([1.0], [-1.0], "A weight must be"),
+        ([1.0], [float("inf")], "A weight must be"),
+        ([1.0], [0.0], "At least one page must have a weight above 0"),
     ],
 )
 def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[float], words: str) -> None:
@@ -160,9 +160,9 @@ def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[floa
     ("horizon", "politeness", "visits", "words"),
     [
         (10.0, 15.0, 1, "shorter than the 15 s between two visits"),
-        (0.0, 15.0, 1, "longer than nothing"),
-        (10.0, 0.0, 1, "longer than nothing"),
-        (10.0, 1.0, -1, "fewer visits than none"),
+        (0.0, 15.0, 1, "longer than 0 seconds"),
+        (10.0, 0.0, 1, "longer than 0 seconds"),
+        (10.0, 1.0, -1, "must not be negative"),
     ],
 )
 def test_limits_that_cannot_be_are_refused(horizon: float, politeness: float, visits: int, words: str) -> None:

@@ -66,7 +66,7 @@ def test_no_schedule_that_can_be_tried_is_under_it(
 ) -> None:
     limits = VisitLimits(HORIZON, politeness, visits)
     bound = polite_bound(Pages.of(rates, [0] * len(rates), weights[: len(rates)]), limits, ModelReading.FRESH)
-    least = least_stale(rates, weights[: len(rates)], politeness, min(visits, limits.of_server))
+    least = least_stale(rates, weights[: len(rates)], politeness, min(visits, limits.visits_per_server))
     assert bound <= least + 1e-12
 
 

@@ -15,7 +15,7 @@ from tarantula.revisit.changes import (
     next_change,
 )
 
-LAWS = pytest.mark.parametrize("law", [int(law) for law in ChangeLaw], ids=[law.word for law in ChangeLaw])
+LAWS = pytest.mark.parametrize("law", [int(law) for law in ChangeLaw], ids=[law.label for law in ChangeLaw])
 RATE = 0.5
 
 
@@ -66,5 +66,5 @@ def test_a_mixture_has_the_shares_that_were_asked_for() -> None:
 
 @pytest.mark.parametrize("share", [-1.0, float("nan"), float("inf"), 0.0])
 def test_shares_that_cannot_be_are_refused(share: float) -> None:
-    with pytest.raises(TarantulaError, match="Shares of a mixture"):
+    with pytest.raises(TarantulaError, match="The shares of a mixture"):
         draw_laws(10, {ChangeLaw.PARETO: share})

@@ -11,55 +11,57 @@ from tarantula.revisit.rates.observations import Observations, visit_pairs
 DAY = 86_400.0
 
 
-def heard(modified: list[float], faces: list[int], unsent: bool = False) -> LastModifiedRecord:
+def record_of(modified: list[float], contents: list[int], not_modified: bool = False) -> LastModifiedRecord:
     """Return the witness of a server with one page that was visited once a day."""
-    times = np.arange(100.0, 100.0 + len(faces)).astype(np.float64) * DAY
-    nothing = np.zeros(len(faces), dtype=np.int64)
-    sights = Observations.of(nothing, times, np.array(faces), np.array(modified) * DAY, np.full(len(faces), unsent))
-    return LastModifiedTrust().hear(sights, visit_pairs(sights), np.zeros(1, dtype=np.int64)).witness(0)
+    times = np.arange(100.0, 100.0 + len(contents)).astype(np.float64) * DAY
+    nothing = np.zeros(len(contents), dtype=np.int64)
+    observations = Observations.of(
+        nothing, times, np.array(contents), np.array(modified) * DAY, np.full(len(contents), not_modified)
+    )
+    return LastModifiedTrust().add(observations, visit_pairs(observations), np.zeros(1, dtype=np.int64)).record(0)
 
 
 def test_a_server_that_dates_changes_rightly_is_believed() -> None:
-    witness = heard([99.5, 100.5, 100.5, 102.2, 103.5], [3, 4, 4, 5, 6])
-    assert witness.is_believed
-    assert witness.proofs == 3
+    record = record_of([99.5, 100.5, 100.5, 102.2, 103.5], [3, 4, 4, 5, 6])
+    assert record.is_trusted
+    assert record.proofs == 3
 
 
 @pytest.mark.parametrize(
-    ("modified", "faces", "why"),
+    ("modified", "contents", "why"),
     [
-        ([np.nan] * 5, [3, 4, 5, 6, 7], "It does not say when its pages were last changed."),
-        ([100, 101, 102, 103, 104], [3, 3, 4, 5, 6], "Its Last-Modified is the time of the answer: 5 of 5 times."),
+        ([np.nan] * 5, [3, 4, 5, 6, 7], "It sends no Last-Modified."),
+        ([100, 101, 102, 103, 104], [3, 3, 4, 5, 6], "Its Last-Modified is the time of the response: 5 of 5 times."),
         ([101.5, 102.5, 103.5, 104.5, 105.5], [3, 4, 5, 6, 7], "Its Last-Modified lies in the future: 5 of 5 times."),
-        ([99.5, 100.5, 101.5, 102.5, 103.5], [3, 3, 3, 4, 5], "moves although the page stays the same: 2 of 4 times."),
-        ([50, 50, 50, 50, 50], [3, 4, 5, 5, 5], "stays although the page changes: 2 of 4 times."),
+        ([99.5, 100.5, 101.5, 102.5, 103.5], [3, 3, 3, 4, 5], "changes although the page does not: 2 of 4 times."),
+        ([50, 50, 50, 50, 50], [3, 4, 5, 5, 5], "does not change although the page does: 2 of 4 times."),
         # A date before the visit that did not see the change yet cannot be its date.
-        ([50, 51, 52, 53, 54], [3, 4, 5, 6, 7], "stays although the page changes: 4 of 4 times."),
-        ([50, 50, 50, 50, 50], [3, 3, 3, 3, 3], "It dated 0 changes rightly, and 3 are asked for."),
-        ([99.5, 100.5, 101.5], [3, 4, 5], "It dated 2 changes rightly, and 3 are asked for."),
+        ([50, 51, 52, 53, 54], [3, 4, 5, 6, 7], "does not change although the page does: 4 of 4 times."),
+        ([50, 50, 50, 50, 50], [3, 3, 3, 3, 3], "It dated 0 changes correctly; 3 are needed."),
+        ([99.5, 100.5, 101.5], [3, 4, 5], "It dated 2 changes correctly; 3 are needed."),
     ],
 )  # fmt: skip
-def test_one_sentence_says_why_a_server_is_not_believed(modified: list[float], faces: list[int], why: str) -> None:
-    witness = heard(modified, faces)
-    assert not witness.is_believed
-    assert (witness.why_not or "").endswith(why)
+def test_one_sentence_says_why_a_server_is_not_believed(modified: list[float], contents: list[int], why: str) -> None:
+    record = record_of(modified, contents)
+    assert not record.is_trusted
+    assert (record.distrust_reason or "").endswith(why)
 
 
 def test_one_lie_among_many_answers_is_forgiven() -> None:
     modified = [99.5 + day for day in range(30)]
-    assert heard([*modified, modified[-1]], [*range(3, 33), 40]).is_believed
+    assert record_of([*modified, modified[-1]], [*range(3, 33), 40]).is_trusted
 
 
 def test_what_a_server_repeats_when_it_sends_nothing_proves_nothing() -> None:
-    assert heard([99.5, 100.5, 101.5, 102.5], [3, 4, 5, 6], unsent=True).answers == 0
+    assert record_of([99.5, 100.5, 101.5, 102.5], [3, 4, 5, 6], not_modified=True).answers == 0
 
 
 def test_servers_are_heard_a_part_at_a_time() -> None:
-    honesty = LastModifiedTrust()
+    trust = LastModifiedTrust()
     for server in (2, 0):
         times = np.arange(100.0, 105.0).astype(np.float64) * DAY
-        sights = Observations.of(
+        observations = Observations.of(
             np.zeros(5, dtype=np.int64), times, np.arange(3, 8), times - 1000.0, np.zeros(5, dtype=np.bool_)
         )
-        honesty.hear(sights, visit_pairs(sights), np.array([server]))
-    assert honesty.believed().tolist() == [True, False, True]
+        trust.add(observations, visit_pairs(observations), np.array([server]))
+    assert trust.trusted().tolist() == [True, False, True]

@@ -27,7 +27,7 @@ def test_slots_are_within_the_horizon_and_never_too_near(
     reading: ModelReading, counts: list[int], politeness: float, more: float
 ) -> None:
     limits = VisitLimits(politeness * (max(counts) + 1) * more, politeness, 10**6)
-    counts = [min(count, limits.of_server) for count in counts]
+    counts = [min(count, limits.visits_per_server) for count in counts]
     times = server_slots(np.array(counts), limits, reading)
     assert np.all((times >= 0) & (times <= limits.horizon))
     for part in np.split(times, np.cumsum(counts)[:-1]):

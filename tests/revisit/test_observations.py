@@ -15,7 +15,7 @@ from tarantula.revisit.rates.observations import (
     NO_OBSERVATION,
     REDIRECT,
     Observations,
-    observed_faces,
+    observed_contents,
     parse_http_dates,
     visit_pairs,
 )
@@ -24,9 +24,9 @@ MOMENTS = st.integers(0, 7_000_000_000).map(lambda seconds: datetime.fromtimesta
 
 
 def sights(*rows: tuple[int, float, int]) -> Observations:
-    pages, times, faces = (np.array(column) for column in zip(*rows, strict=True))
+    pages, times, contents = (np.array(column) for column in zip(*rows, strict=True))
     return Observations.of(
-        pages, times.astype(float), faces, np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
+        pages, times.astype(float), contents, np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
     )
 
 
@@ -46,7 +46,7 @@ def test_what_is_no_date_is_not_a_number(written: list[str | None]) -> None:
 def test_errors_say_nothing_and_a_page_that_is_gone_or_leads_elsewhere_has_changed() -> None:
     states = np.array([200, 200, 301, 404, 410, 403, 429, 503, -10, -6, 0])
     bodies = np.arange(FIRST_BODY, FIRST_BODY + len(states))
-    assert observed_faces(states, bodies).tolist() == [
+    assert observed_contents(states, bodies).tolist() == [
         FIRST_BODY, FIRST_BODY + 1, REDIRECT, GONE, GONE, GONE, NO_OBSERVATION, NO_OBSERVATION, NO_OBSERVATION,
         NO_OBSERVATION, NO_OBSERVATION,
     ]  # fmt: skip

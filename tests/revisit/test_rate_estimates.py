@@ -98,7 +98,7 @@ def test_a_page_that_was_never_visited_again_is_believed_to_be_as_others_of_its_
         page = PagesToRevisit(np.array([0]), np.array([server * 10 + kind]), np.array([0]))
         ledger.add(alone, np.array([server]), np.array([kind]), page)
     beliefs = estimate_rates(ledger)
-    assert beliefs.grounds[-5:].tolist() == [EstimateBasis.PRIOR] * 5
+    assert beliefs.bases[-5:].tolist() == [EstimateBasis.PRIOR] * 5
     assert beliefs.priors.levels[-5:].tolist() == [4, 4, 3, 2, 1]
     by_server_and_type, other_type, of_server, of_type, of_all = beliefs.rates[-5:] * DAY
     assert by_server_and_type == pytest.approx(2.0, rel=0.3)
@@ -129,7 +129,7 @@ def test_regular_visits_are_estimated_by_cho_and_others_by_likelihood() -> None:
     faces = np.array([[3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7, 8, 8]] * 2 + [[3] * 13])
     times = np.concatenate([np.zeros((3, 1)), np.cumsum(gaps, axis=1)], axis=1)
     beliefs = estimate_rates(ledger_of(times, faces, np.zeros(3, dtype=np.int64)))
-    assert beliefs.grounds.tolist() == [EstimateBasis.REGULAR, EstimateBasis.IRREGULAR, EstimateBasis.IRREGULAR]
+    assert beliefs.bases.tolist() == [EstimateBasis.REGULAR, EstimateBasis.IRREGULAR, EstimateBasis.IRREGULAR]
     assert beliefs.rates[0] * DAY == pytest.approx(-np.log(7.5 / 12.5))
     # It never changed: by Cho it never will.
     assert 0 < beliefs.rates[2] * DAY < 0.1
@@ -152,8 +152,8 @@ def honest_beliefs(honest: bool) -> RateEstimates:
 
 def test_an_honest_server_says_more_of_pages_that_change_often() -> None:
     told, untold = honest_beliefs(True), honest_beliefs(False)
-    assert (told.grounds == EstimateBasis.TOLD).all()
-    assert (untold.grounds == EstimateBasis.IRREGULAR).all()
+    assert (told.bases == EstimateBasis.REPORTED).all()
+    assert (untold.bases == EstimateBasis.IRREGULAR).all()
 
     def missed(beliefs: RateEstimates) -> float:
         return float(np.sqrt(((beliefs.rates * DAY - 3) ** 2).mean()))

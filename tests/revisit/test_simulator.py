@@ -43,7 +43,14 @@ def test_the_line_of_events_is_that_of_the_report() -> None:
     web = SimulatedWeb.of(Pages.of([0.0, 0.02], [0, 0]), sizes=np.array([1.0, 3.0]))
     schedule = visits_of([(10.0, 0), (20.0, 1), (60.0, 0)])
     found = simulate(
-        schedule, web, np.array([1.0]), VisitLimits(100.0, 15.0, 9), ModelReading.FRESH, moments=2, seed=5, diary=99
+        schedule,
+        web,
+        np.array([1.0]),
+        VisitLimits(100.0, 15.0, 9),
+        ModelReading.FRESH,
+        snapshot_count=2,
+        seed=5,
+        logged_events=99,
     )
     draws = generator_states(2, 5)
     changes, time = [], first_change(ChangeLaw.POISSON, 0.02, draws, 1)
@@ -57,11 +64,11 @@ def test_the_line_of_events_is_that_of_the_report() -> None:
         (60.0, SimulationEvent.READY, 0), (61.0, SimulationEvent.FREE, 0), (100.0, SimulationEvent.END, 0),
     ]  # fmt: skip
     assert changes
-    assert list(found.diary) == sorted(told + changes)
-    assert found.events == {kind: [event for _, event, _ in found.diary].count(kind) for kind in SimulationEvent}
-    assert found.made.times.tolist() == [10.0, 25.0, 60.0]
-    assert [moment.seconds for moment in found.moments] == [50.0, 100.0]
-    assert (found.planned, found.visits, found.breaches, found.latest) == (3, 3, 0, 5.0)
+    assert list(found.event_log) == sorted(told + changes)
+    assert found.events == {kind: [event for _, event, _ in found.event_log].count(kind) for kind in SimulationEvent}
+    assert found.executed.times.tolist() == [10.0, 25.0, 60.0]
+    assert [moment.seconds for moment in found.snapshots] == [50.0, 100.0]
+    assert (found.planned, found.visits, found.breaches, found.longest_delay) == (3, 3, 0, 5.0)
 
 
 times = st.lists(st.floats(0.0, 60.0), max_size=8).map(sorted)
@@ -101,10 +108,10 @@ def test_a_plain_simulation_comes_to_the_same(
     limits = VisitLimits(60.0, politeness, 100)
     found = simulate(schedule, web, np.array(crawlers), limits, ModelReading.FRESH, seed=seed)
     slow = schedule.at(np.array(simulator_reference.made(schedule, web, np.array(crawlers), limits)))
-    assert found.made.times.tolist() == slow.times.tolist()
-    assert found.made.pages.tolist() == slow.pages.tolist()
+    assert found.executed.times.tolist() == slow.times.tolist()
+    assert found.executed.pages.tolist() == slow.pages.tolist()
     assert found.breaches == 0
-    assert found.made.closest() >= politeness
+    assert found.executed.closest() >= politeness
     assert found.staleness == pytest.approx(simulator_reference.staleness(slow, web, limits, seed), abs=1e-9)
 
 
@@ -117,12 +124,12 @@ def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, readi
     )
     for web in (WEB, SimulatedWeb.of(WEB.pages, laws)):
         found = simulate(schedule, web, CRAWLERS, LIMITS, reading, seed=1)
-        assert 0 < found.error < 0.003
-        assert abs(found.errors) < 3
+        assert 0 < found.standard_error < 0.003
+        assert abs(found.standard_errors_off) < 3
         assert found.breaches == 0
-        assert found.made.closest() >= LIMITS.politeness
-        assert found.visits == len(found.made.times) == found.moments[-1].visits
-        assert found.moments[-1].staleness == pytest.approx(found.staleness)
+        assert found.executed.closest() >= LIMITS.politeness
+        assert found.visits == len(found.executed.times) == found.snapshots[-1].visits
+        assert found.snapshots[-1].staleness == pytest.approx(found.staleness)
 
 
 def test_the_same_documents_change_at_the_same_moments_whatever_the_policy() -> None:
@@ -141,7 +148,7 @@ def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() 
     pages = SyntheticWeb(documents=4_000, servers=20, theta=0.0).pages()
     limits = VisitLimits(3_600.0, 15.0, 10**6)
     schedule = psp(pages, limits, ModelReading.FRESH)
-    assert np.all(np.diff(schedule.starts) == limits.of_server)
+    assert np.all(np.diff(schedule.starts) == limits.visits_per_server)
     together = Schedule(np.tile(np.arange(240) * 15.0, 20), schedule.pages, schedule.starts)
     # Twenty servers every fifteen seconds are just what one crawler can do.
     apart, queued = (
@@ -149,8 +156,8 @@ def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() 
         for one in (schedule, together)
     )
     assert apart.breaches == queued.breaches == 0
-    assert apart.late < 1.5 < 5.0 < queued.late
-    assert apart.latest < 5.0
+    assert apart.mean_delay < 1.5 < 5.0 < queued.mean_delay
+    assert apart.longest_delay < 5.0
 
 
 @READINGS
@@ -158,31 +165,33 @@ def test_what_never_changes_and_what_always_does(reading: ModelReading) -> None:
     pages = Pages.of([0.0, inf, 1e-4], [0, 0, 3])
     limits = VisitLimits(1_000.0, 10.0, 500)
     found = simulate(psp(pages, limits, reading), SimulatedWeb.of(pages), np.array([1.0]), limits, reading)
-    assert np.isfinite([found.staleness, found.expected, found.error, found.errors]).all()
+    assert np.isfinite(
+        [found.staleness, found.expected_staleness, found.standard_error, found.standard_errors_off]
+    ).all()
     assert found.staleness == pytest.approx(1 / 3, abs=0.02)
 
 
 def test_nothing_to_visit_is_a_day_without_visits() -> None:
     limits = VisitLimits(1_000.0, 10.0, 0)
     found = simulate(psp(WEB.pages, limits, ModelReading.FRESH), WEB, CRAWLERS, limits, ModelReading.FRESH)
-    assert (found.planned, found.visits, found.late, found.closest) == (0, 0, 0.0, None)
-    assert abs(found.errors) < 3
+    assert (found.planned, found.visits, found.mean_delay, found.closest) == (0, 0, 0.0, None)
+    assert abs(found.standard_errors_off) < 3
 
 
 def test_a_million_documents_on_one_server_are_visited_in_turn() -> None:
     pages = SyntheticWeb(documents=1_000_000, servers=1, high=0.02 / 3600).pages()
     limits = VisitLimits(3_600.0, 15.0, 10**6)
     schedule = psp(pages, limits, ModelReading.FRESH)
-    found = simulate(schedule, SimulatedWeb.of(pages), np.array([10.0]), limits, ModelReading.FRESH, moments=1)
-    assert (found.visits, found.breaches, found.made.closest()) == (240, 0, 15.0)
+    found = simulate(schedule, SimulatedWeb.of(pages), np.array([10.0]), limits, ModelReading.FRESH, snapshot_count=1)
+    assert (found.visits, found.breaches, found.executed.closest()) == (240, 0, 15.0)
 
 
 def test_phase_3_is_the_same_without_changes() -> None:
     schedule = POLICIES["m-wolf"](WEB.pages, LIMITS, ModelReading.FRESH)
     found = simulate(schedule, WEB, CRAWLERS, LIMITS, ModelReading.FRESH)
     alone = dispatched_schedule(schedule, WEB, CRAWLERS, LIMITS)
-    assert np.array_equal(found.made.times, alone.times)
-    assert np.array_equal(found.made.pages, alone.pages)
+    assert np.array_equal(found.executed.times, alone.times)
+    assert np.array_equal(found.executed.pages, alone.pages)
 
 
 @pytest.mark.parametrize(
@@ -205,7 +214,7 @@ def test_crawlers_and_rates_that_cannot_be_are_refused() -> None:
     for crawlers, words in (([], "At least one crawler"), ([0.0], "The speed of a crawler"), ([np.nan], "The speed")):
         with pytest.raises(TarantulaError, match=words):
             simulate(schedule, web, np.array(crawlers), limits, ModelReading.FRESH)
-    with pytest.raises(TarantulaError, match="changes would be simulated"):
+    with pytest.raises(TarantulaError, match="The simulation would have about"):
         simulate(schedule, SimulatedWeb.of(Pages.of([1e12], [0])), np.array([1.0]), limits, ModelReading.FRESH)
     with pytest.raises(TarantulaError, match="At least one document"):
         SimulatedWeb.of(Pages.of([], []))

@@ -43,7 +43,7 @@ def barrel_at(database: Database, folder: Path) -> Iterator[BarrelService]:
     """Let a barrel follow and give signs of life meanwhile."""
     index, ending = open_barrel_index(folder, rebuild=False), Event()
     barrel = BarrelService(database, index, "http://127.0.0.1:1")
-    threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow, barrel.beat)]
+    threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow_journal, barrel.send_heartbeats)]
     for thread in threads:
         thread.start()
     try:
@@ -269,7 +269,7 @@ def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Data
         session.execute(delete(JournalEntry))
     barrel = BarrelService(sqlite, open_barrel_index(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
     with pytest.raises(TarantulaError, match=r"ahead of the journal.*tarantula barrel --rebuild"):
-        barrel.follow(Event())
+        barrel.follow_journal(Event())
     assert found(barrel) == -1
 
 

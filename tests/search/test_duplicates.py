@@ -24,7 +24,7 @@ OTHER = words(Random(4), 300)
 def story(number: int, text: Sequence[str], **others: int) -> IndexEntry:
     """Return an entry; the lower its number, the more it has of the word that is looked for."""
     main = " ".join(["tarantula"] * (10 - number) + list(text))
-    return entry(number, main, likeness=signature_of(main), **others)
+    return entry(number, main, signature=signature_of(main), **others)
 
 
 @pytest.fixture

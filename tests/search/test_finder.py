@@ -106,5 +106,5 @@ def test_letters_may_be_typed_with_their_accents_behind_them(finder: SearchFinde
 
 def test_nothing_is_asked_for(finder: SearchFinder) -> None:
     found = finder.find(SearchRequest(query="  "))
-    assert found.notes == ["Type a word, or several."]
+    assert found.notes == ["Enter one or more words."]
     assert found.documents == 0

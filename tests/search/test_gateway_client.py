@@ -90,7 +90,7 @@ def test_what_cannot_be_answered_is_said(
 def test_an_address_that_is_none_is_refused(tarantula: Tarantula, address: str) -> None:
     done = tarantula("search", "--gateway", address, "x")
     assert (done.code, done.out) == (2, "")
-    assert "is no address of a gateway. Write it as http://127.0.0.1:7700." in done.err
+    assert "is not the address of a gateway. Write it like http://127.0.0.1:7700." in done.err
 
 
 def test_what_is_no_letter_in_any_encoding_is_asked_for_as_well() -> None:

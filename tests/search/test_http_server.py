@@ -87,12 +87,16 @@ def test_one_connection_carries_many_questions() -> None:
 
 
 REFUSED = {
-    "no HTTP": (b"hello\r\n\r\n", 400, "This is no request of HTTP/1.1."),
-    "a header that is none": (b"POST /echo HTTP/1.1\r\nbad header\r\n\r\n", 400, "This is no request of HTTP/1.1."),
-    "another version": (b"POST /echo HTTP/2.0\r\n\r\n", 400, "This is no request of HTTP/1.1."),
+    "no HTTP": (b"hello\r\n\r\n", 400, "This is not a valid HTTP/1.1 request."),
+    "a header that is none": (
+        b"POST /echo HTTP/1.1\r\nbad header\r\n\r\n",
+        400,
+        "This is not a valid HTTP/1.1 request.",
+    ),
+    "another version": (b"POST /echo HTTP/2.0\r\n\r\n", 400, "This is not a valid HTTP/1.1 request."),
     "a long head": (b"POST /echo HTTP/1.1\r\nX: " + b"x" * 2 * LARGEST_HEAD, 431, "larger than 16,384 bytes"),
     "chunks": (b"POST /echo HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 411, "Content-Length"),
-    "no number": (b"POST /echo HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400, "is no number"),
+    "no number": (b"POST /echo HTTP/1.1\r\nContent-Length: -1\r\n\r\n", 400, "is not a number"),
     "two lengths": (b"POST /echo HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", 400, "more than one"),
     "a form": (b"POST /echo HTTP/1.1\r\nContent-Length: 1\r\n\r\nx", 415, "application/json"),
     "a large body": (posted(b"x" * (LARGEST_BODY + 1)), 413, "larger than 1,000,000 bytes"),
@@ -116,9 +120,9 @@ def test_what_is_odd_is_refused_and_the_connection_closed(name: str) -> None:
 def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pytest.LogCaptureFixture) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(posted(QUESTION, "/other"))
-        assert await answer(reader) == (404, {"error": "There is nothing at /other."})
+        assert await answer(reader) == (404, {"error": "There is no resource at /other."})
         writer.write(b"GET /echo HTTP/1.1\r\n\r\n")
-        assert await answer(reader) == (405, {"error": "Ask /echo with POST."})
+        assert await answer(reader) == (405, {"error": "Use POST for /echo."})
         writer.write(posted(b"no json"))
         assert (await answer(reader))[0] == 500
         writer.write(posted(QUESTION, "/echo?x=y"))
@@ -147,7 +151,7 @@ def test_too_many_connections_are_told_so(monkeypatch: pytest.MonkeyPatch) -> No
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         other, closing = await asyncio.open_connection(*writer.get_extra_info("peername"))
-        assert await answer(other) == (503, {"error": "Too many are asking."})
+        assert await answer(other) == (503, {"error": "There are too many connections."})
         closing.close()
         writer.write(posted())
         assert (await answer(reader))[0] == 200

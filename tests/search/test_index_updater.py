@@ -36,7 +36,7 @@ def tell(database: Database, urn: str) -> None:
 def catch_up(following: IndexUpdater) -> int:
     """Follow to the end; return how many documents were indexed."""
     indexed = 0
-    while not (done := following.step()).is_everything:
+    while not (done := following.step()).is_complete:
         indexed += done.indexed
     return indexed
 

@@ -15,9 +15,9 @@ from tarantula.search.query_counts import QueryCounter, normalised_query, top_qu
 from tarantula.search.results import SearchRequest
 
 
-def search(counts: QueryCounter, *queries: str) -> None:
+def search(counter: QueryCounter, *queries: str) -> None:
     for query in queries:
-        counts.note(SearchRequest(query=query))
+        counter.note(SearchRequest(query=query))
 
 
 def best(database: Database, days: int = 7, most: int = 10) -> list[tuple[str, int]]:
@@ -26,23 +26,23 @@ def best(database: Database, days: int = 7, most: int = 10) -> list[tuple[str, i
 
 
 def test_the_most_frequent_come_first(database: Database) -> None:
-    counts = QueryCounter(database)
-    search(counts, "Lisboa", " lisboa\n", "coimbra", "LISBOA", "porto", "porto")
-    counts.note(SearchRequest(query="coimbra", page=2))
-    search(counts, "", " ")
-    counts.write()
-    search(counts, "porto", "porto")
-    counts.write()
+    counter = QueryCounter(database)
+    search(counter, "Lisboa", " lisboa\n", "coimbra", "LISBOA", "porto", "porto")
+    counter.note(SearchRequest(query="coimbra", page=2))
+    search(counter, "", " ")
+    counter.write()
+    search(counter, "porto", "porto")
+    counter.write()
     assert best(database) == [("porto", 4), ("lisboa", 3), ("coimbra", 1)]
     assert best(database, most=1) == [("porto", 4)]
 
 
 def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
     def go() -> None:
-        counts = QueryCounter(database)
+        counter = QueryCounter(database)
         for _ in range(5):
-            search(counts, "a", "b", "c")
-            counts.write()
+            search(counter, "a", "b", "c")
+            counter.write()
 
     threads = [Thread(target=go) for _ in range(4)]
     for thread in threads:
@@ -59,19 +59,19 @@ def test_old_days_are_forgotten(sqlite: Database) -> None:
         for query, days in ages.items():
             session.execute(insert(SearchCount).values(day=today - timedelta(days=days), query=query, number=days + 1))
     assert best(sqlite) == [("week", 7), ("today", 1)]
-    counts = QueryCounter(sqlite)
-    search(counts, "today")
-    counts.write()
+    counter = QueryCounter(sqlite)
+    search(counter, "today")
+    counter.write()
     assert best(sqlite, days=1000) == [("older", 9), ("week", 7), ("today", 2)]
 
 
 def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_counts, "MOST_IN_MEMORY", 3)
     monkeypatch.setattr(query_counts, "MOST_PER_DAY", 4)
-    counts = QueryCounter(sqlite)
+    counter = QueryCounter(sqlite)
     for first in ("a", "b", "a", "c"):
-        search(counts, *(f"{first}{number}" for number in range(5)))
-        counts.write()
+        search(counter, *(f"{first}{number}" for number in range(5)))
+        counter.write()
     with sqlite.reading() as session:
         assert session.scalar(select(func.count()).select_from(SearchCount)) == 4
     assert best(sqlite) == [("a0", 2), ("a1", 2), ("a2", 2), ("b0", 1)]

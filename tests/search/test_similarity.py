@@ -139,4 +139,4 @@ def test_it_is_kept_with_what_a_document_says() -> None:
     text = " ".join(words(Random(1), 100))
     content = extract_text(text.encode(), "text/plain", "http://a.example/", "utf-8")
     assert content is not None
-    assert bytes.fromhex(unpack_text(content.packed()).likeness) == signature_of(text)
+    assert bytes.fromhex(unpack_text(content.packed()).signature) == signature_of(text)

@@ -54,7 +54,7 @@ def pauses_of(pages: Pages, horizon: float, visits_a_day: float) -> PerServerLim
 
 def best(pages: Pages, pauses: PerServerLimits) -> float:
     """Return how fresh pages can be kept for ever."""
-    limits = VisitLimits(pauses.horizon, float(pauses.of_servers[0]), pauses.visits)
+    limits = VisitLimits(pauses.horizon, float(pauses.pauses[0]), pauses.visits)
     return weighted_mean(steady_freshness(pages, optimal_frequencies(pages, limits).frequencies), pages.weights)
 
 
@@ -90,7 +90,7 @@ class Kept:
         for item in range(items):
             now = item * pauses.horizon
             schedule = choose(self.known(now) if is_known else self.learned(now), pauses)
-            assert schedule.closest() >= pauses.of_servers[0]
+            assert schedule.closest() >= pauses.pauses[0]
             fresh[item] = weighted_mean(
                 expected_freshness(schedule, self.known(now), pauses.horizon), self.pages.weights
             )

@@ -46,19 +46,19 @@ def line_chart_svg(chart: LineChart) -> str:
         {"xmlns": "http://www.w3.org/2000/svg", "viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "font-family": FONT},
     )
     SubElement(svg, "title").text = chart.title
-    SubElement(svg, "desc").text = _in_words(chart)
+    SubElement(svg, "desc").text = _description(chart)
     SubElement(svg, "rect", width="100%", height="100%", fill="#ffffff")
     _text(svg, LEFT - 40, 30, chart.title, size=18, weight="600")
     _text(svg, LEFT - 40, 50, chart.subtitle, size=13, fill=GREY)
     _draw_axes(svg, chart, ticks)
     for line in chart.lines:
         _draw_line(svg, line, chart.places, ticks)
-    _draw_names(svg, chart, ticks)
+    _draw_labels(svg, chart, ticks)
     indent(svg)
     return tostring(svg, encoding="unicode") + "\n"
 
 
-def _in_words(chart: LineChart) -> str:
+def _description(chart: LineChart) -> str:
     first, last = chart.places[0], chart.places[-1]
     ends = (f"{line.name} from {line.values[0]:.3f} to {line.values[-1]:.3f}" for line in chart.lines)
     return f"{chart.axis} from {first:g} to {last:g}: {'; '.join(ends)}."
@@ -88,7 +88,7 @@ def _draw_axes(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
     digits = max(0, -floor(log10(ticks[1] - ticks[0]) + 1e-9))
     for tick in ticks:
         y = _y(tick, ticks)
-        _stroke(svg, LEFT, y, WIDTH - RIGHT, y, GRID)
+        _line_element(svg, LEFT, y, WIDTH - RIGHT, y, GRID)
         _text(svg, LEFT - 10, y + 4, f"{tick:.{digits}f}", anchor="end", fill=GREY)
     for place in chart.places:
         _text(svg, _x(place, chart.places), HEIGHT - BOTTOM + 22, f"{place:g}", anchor="middle", fill=GREY)
@@ -115,44 +115,44 @@ def _draw_line(svg: Any, line: ChartLine, places: Sequence[float], ticks: Sequen
         SubElement(svg, "circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r="3.4", fill=line.colour)
 
 
-def _draw_names(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
+def _draw_labels(svg: Any, chart: LineChart, ticks: Sequence[float]) -> None:
     """Write the name and last value of each line at its end; move them apart where they overlap."""
     order = sorted(chart.lines, key=lambda line: (-line.values[-1], line.is_bound))
-    wanted = [_y(line.values[-1], ticks) for line in order]
+    heights = [_y(line.values[-1], ticks) for line in order]
     end = _x(chart.places[-1], chart.places)
-    for line, from_y, to_y in zip(order, wanted, _apart(wanted), strict=True):
-        _stroke(svg, end + 6, from_y, end + 20, to_y, line.colour, width="0.8")
+    for line, from_y, to_y in zip(order, heights, _spread_labels(heights), strict=True):
+        _line_element(svg, end + 6, from_y, end + 20, to_y, line.colour, width="0.8")
         _text(svg, end + 24, to_y + 4, f"{line.name}  {line.values[-1]:.3f}", fill=line.colour, weight="600")
 
 
-def _apart(wanted: Sequence[float]) -> list[float]:
+def _spread_labels(heights: Sequence[float]) -> list[float]:
     """Move heights apart with the least change, and keep them within the chart."""
-    placed: list[float] = []
-    for height in wanted:
-        placed.append(max(height, placed[-1] + LABEL_SPACING) if placed else height)
+    moved_heights: list[float] = []
+    for height in heights:
+        moved_heights.append(max(height, moved_heights[-1] + LABEL_SPACING) if moved_heights else height)
     # Labels of one group share the displacement.
-    for _ in range(len(placed)):
-        for group in _groups(placed):
-            off = sum(placed[index] - wanted[index] for index in group) / len(group)
-            above = placed[group[0] - 1] + LABEL_SPACING if group[0] else -float("inf")
-            moved = max(placed[group[0]] - off, above) - placed[group[0]]
+    for _ in range(len(moved_heights)):
+        for group in _groups(moved_heights):
+            off = sum(moved_heights[index] - heights[index] for index in group) / len(group)
+            above = moved_heights[group[0] - 1] + LABEL_SPACING if group[0] else -float("inf")
+            moved = max(moved_heights[group[0]] - off, above) - moved_heights[group[0]]
             for index in group:
-                placed[index] += moved
-    over = max(0.0, placed[-1] - (HEIGHT - BOTTOM)) if placed else 0.0
-    return [height - over for height in placed]
+                moved_heights[index] += moved
+    over = max(0.0, moved_heights[-1] - (HEIGHT - BOTTOM)) if moved_heights else 0.0
+    return [height - over for height in moved_heights]
 
 
-def _groups(placed: Sequence[float]) -> list[list[int]]:
+def _groups(moved_heights: Sequence[float]) -> list[list[int]]:
     groups: list[list[int]] = []
-    for index, height in enumerate(placed):
-        if groups and height - placed[index - 1] <= LABEL_SPACING + 1e-6:
+    for index, height in enumerate(moved_heights):
+        if groups and height - moved_heights[index - 1] <= LABEL_SPACING + 1e-6:
             groups[-1].append(index)
         else:
             groups.append([index])
     return groups
 
 
-def _stroke(svg: Any, x: float, y: float, to_x: float, to_y: float, colour: str, width: str = "1") -> None:
+def _line_element(svg: Any, x: float, y: float, to_x: float, to_y: float, colour: str, width: str = "1") -> None:
     ends = {"x1": x, "y1": y, "x2": to_x, "y2": to_y}
     places = {name: f"{value:.1f}" for name, value in ends.items()}
     SubElement(svg, "line", {**places, "stroke": colour, "stroke-width": width})
@@ -162,7 +162,7 @@ def _text(
     svg: Any,
     x: float,
     y: float,
-    words: str,
+    content: str,
     *,
     size: int = 13,
     anchor: str = "start",
@@ -170,4 +170,4 @@ def _text(
     weight: str = "400",
 ) -> None:
     where = {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}
-    SubElement(svg, "text", {**where, "font-size": str(size), "font-weight": weight, "fill": fill}).text = words
+    SubElement(svg, "text", {**where, "font-size": str(size), "font-weight": weight, "fill": fill}).text = content

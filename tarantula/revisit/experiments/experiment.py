@@ -29,6 +29,9 @@ MOST_DOCUMENTS = 100_000_000
 STEEPEST_THETA = 50.0
 """Largest θ of Zipf's laws; beyond it all shares but the first vanish."""
 
+MOST_VISITS = 100_000_000
+"""Most visits to plan, and most times to choose from, that fit into memory."""
+
 
 @dataclass(frozen=True)
 class SyntheticWeb:
@@ -49,19 +52,17 @@ class SyntheticWeb:
 
     def __post_init__(self) -> None:
         if not (1 <= self.documents <= MOST_DOCUMENTS and 1 <= self.servers <= MOST_DOCUMENTS):
-            raise TarantulaError(
-                f"There is at least one document and one server, and at most {MOST_DOCUMENTS:,} of each."
-            )
+            raise TarantulaError(f"The numbers of documents and servers must be from 1 to {MOST_DOCUMENTS:,}.")
         if not all(0 <= theta <= STEEPEST_THETA for theta in (self.theta, self.rate_theta, self.weight_theta)):
-            raise TarantulaError(f"The θ of a law of Zipf is a number from 0 to {STEEPEST_THETA:g}.")
+            raise TarantulaError(f"The θ of a Zipf law must be from 0 to {STEEPEST_THETA:g}.")
         if not 0 <= self.low <= self.high:
-            raise TarantulaError("Rates of changes are numbers from zero on, the lower one first.")
+            raise TarantulaError("Change rates must be 0 or more, the lower one first.")
         if self.high == inf and isfinite(self.low):
-            raise TarantulaError("There is nothing even between a rate and infinity. Choose a highest rate.")
+            raise TarantulaError("Rates cannot be uniform up to infinity. Choose a finite highest rate.")
         if self.rate_theta and not self.low:
-            raise TarantulaError("Zipf's law of rates has no end towards zero. Choose a lowest rate above it.")
+            raise TarantulaError("A Zipf law of rates needs a lowest rate above 0.")
         if self.seed < 0:
-            raise TarantulaError("A seed is a whole number from zero on.")
+            raise TarantulaError("A seed must be a whole number, 0 or more.")
 
     def pages(self) -> Pages:
         """Generate the pages."""
@@ -112,10 +113,6 @@ def synthetic_pages(documents: int, servers: int, theta: float, low: float, high
     return SyntheticWeb(documents, servers, theta, low, high, seed=seed).pages()
 
 
-MOST_VISITS = 100_000_000
-"""Most visits to plan, and most times to choose from, that fit into memory."""
-
-
 @dataclass(frozen=True)
 class ValueRange:
     """Range of values; several values are drawn uniformly from it."""
@@ -148,29 +145,29 @@ class Experiment:
     def speeds(self) -> Floats:
         """Return the speed of each crawler."""
         if not 1 <= self.crawlers <= 1_000_000:
-            raise TarantulaError("There is at least one crawler, and at most a million.")
+            raise TarantulaError("The number of crawlers must be from 1 to 1,000,000.")
         speeds = self.rate.draw(self.crawlers, [self.world.seed, 4])
         check_speeds(speeds, "crawler")
         if not np.all(np.isfinite(speeds)):
-            raise TarantulaError("The speed of a crawler is not infinite: it is what limits the visits.")
+            raise TarantulaError("The speed of a crawler must be finite, since it limits the visits.")
         return speeds
 
     def limits(self) -> VisitLimits:
         """Return the visits that crawlers can make in the horizon, and the limits of servers."""
         if not 0 < self.size.low <= self.size.high < inf:
-            raise TarantulaError("The size of a document is a number above zero, and not infinite.")
+            raise TarantulaError("A document size must be a finite number above 0.")
         visits = float(self.speeds().sum()) * self.horizon / ((self.size.low + self.size.high) / 2)
         if not visits <= MOST_VISITS:
             raise TarantulaError(
-                f"The crawlers could make {visits:.3g} visits, and {MOST_VISITS:,} is the most that are planned. "
+                f"The crawlers could make {visits:.3g} visits, and {MOST_VISITS:,} is the most that can be planned. "
                 "Choose fewer or slower crawlers, or a shorter horizon."
             )
         # The small addend absorbs rounding: ten times ten a second for a day must be 8,640,000.
         seconds = self.size.low / self.speeds()
         limits = VisitLimits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
-        if self.world.servers * min(limits.of_server, limits.visits) > MOST_VISITS:
+        if self.world.servers * min(limits.visits_per_server, limits.visits) > MOST_VISITS:
             raise TarantulaError(
-                f"So many servers and such short pauses make more than {MOST_VISITS:,} times to choose from. "
+                f"So many servers and such short pauses give more than {MOST_VISITS:,} times to choose from. "
                 "Choose fewer servers, a longer pause or a shorter horizon."
             )
         return limits
@@ -186,13 +183,13 @@ class Experiment:
         """Return the parameters for JSON; rates are changes a second."""
         return {
             **asdict(self.world),
-            "low": _writable(self.world.low),
-            "high": _writable(self.world.high),
+            "low": _json_number(self.world.low),
+            "high": _json_number(self.world.high),
             "horizon": self.horizon,
             "politeness": self.politeness,
             "crawlers": self.crawlers,
             "visits": self.limits().visits,
-            "mixture": {law.word: share for law, share in self.mixture.items()},
+            "mixture": {law.label: share for law, share in self.mixture.items()},
             "reading": str(self.reading),
         }
 
@@ -209,42 +206,48 @@ class ExperimentResult:
 
     def as_json(self) -> dict[str, Any]:
         """Return the result for JSON."""
-        found = self.outcome
+        outcome = self.outcome
         return {
-            "staleness": found.staleness,
-            "freshness": 1.0 - found.staleness,
-            "expected_staleness": found.expected,
-            "standard_error": found.error,
-            "standard_errors_off": found.errors,
+            "staleness": outcome.staleness,
+            "freshness": 1.0 - outcome.staleness,
+            "expected_staleness": outcome.expected_staleness,
+            "standard_error": outcome.standard_error,
+            "standard_errors_off": outcome.standard_errors_off,
             "bounds": self.bounds,
-            "planned": found.planned,
-            "visits": found.visits,
-            "visits_that_found_a_change": found.changed,
-            "breaches": found.breaches,
-            "closest_seconds": found.closest,
-            "late_seconds": {"mean": found.late, "most": found.latest},
-            "events": {event.name.lower(): count for event, count in found.events.items()},
-            "moments": [moment._asdict() for moment in found.moments],
+            "planned": outcome.planned,
+            "visits": outcome.visits,
+            "visits_that_found_a_change": outcome.changed_visits,
+            "breaches": outcome.breaches,
+            "closest_seconds": outcome.closest,
+            "late_seconds": {"mean": outcome.mean_delay, "most": outcome.longest_delay},
+            "events": {event.name.lower(): count for event, count in outcome.events.items()},
+            "moments": [snapshot._asdict() for snapshot in outcome.snapshots],
             "seconds": {"planning": self.planning, "simulating": self.simulating},
         }
 
 
-def _writable(number: float) -> float | str:
+def _json_number(number: float) -> float | str:
     """Return a number that JSON can hold; it has no infinity."""
     return number if isfinite(number) else "infinite"
 
 
 def run_experiment(
-    experiment: Experiment, policy: str, watch: SnapshotCallback = lambda moment: None, *, with_bounds: bool = True
+    experiment: Experiment,
+    policy: str,
+    on_snapshot: SnapshotCallback = lambda snapshot: None,
+    *,
+    with_bounds: bool = True,
 ) -> ExperimentResult:
     """Plan with a policy, simulate the plan, and compute the bounds."""
     chosen, limits, crawlers = policy_for_known_rates(policy), experiment.limits(), experiment.speeds()
     web = experiment.web()
     web.check_changes(limits)
-    began = monotonic()
+    started = monotonic()
     schedule = chosen(web.pages, limits, experiment.reading)
     planned = monotonic()
-    outcome = simulate(schedule, web, crawlers, limits, experiment.reading, seed=experiment.world.seed, watch=watch)
+    outcome = simulate(
+        schedule, web, crawlers, limits, experiment.reading, seed=experiment.world.seed, on_snapshot=on_snapshot
+    )
     ended = monotonic()
-    known = all_bounds(web.pages, limits, experiment.reading, web.laws) if with_bounds else {}
-    return ExperimentResult(outcome, known, planned - began, ended - planned)
+    computed_bounds = all_bounds(web.pages, limits, experiment.reading, web.laws) if with_bounds else {}
+    return ExperimentResult(outcome, computed_bounds, planned - started, ended - planned)

@@ -35,6 +35,9 @@ StalenessByName = dict[str, float]
 """Staleness by name of policy or bound."""
 ProgressCallback = Callable[[], None]
 
+FIGURES_PAGE = "revisit.md"
+PICTURES_FOLDER = "pictures"
+
 
 class ExperimentFigure(NamedTuple):
     """Figure of staleness against a varied parameter."""
@@ -115,8 +118,8 @@ def staleness_table(head: str, rows: Sequence[tuple[str, StalenessByName]]) -> s
     names = list(rows[0][1])
     lines = [f"| {head} | {' | '.join(names)} | psp above WP |", f"|---|{'---|' * (len(names) + 1)}"]
     for label, found in rows:
-        above = 100 * (found["psp"] / found["WP"] - 1) if found["WP"] else 0.0
-        lines.append(f"| {label} | {' | '.join(f'{found[name]:.4f}' for name in names)} | {above:.1f} % |")
+        excess = 100 * (found["psp"] / found["WP"] - 1) if found["WP"] else 0.0
+        lines.append(f"| {label} | {' | '.join(f'{found[name]:.4f}' for name in names)} | {excess:.1f} % |")
     return "\n".join(lines)
 
 
@@ -139,8 +142,8 @@ def simulation_table(experiment: Experiment, tell: ProgressCallback) -> str:
         finding = run_experiment(experiment, name, with_bounds=False)
         found = finding.outcome
         lines.append(
-            f"| {name} | {found.staleness:.5f} | {found.expected:.5f} | {found.error:.5f} | {found.visits:,} "
-            f"| {found.breaches} | {finding.planning:.1f} s | {finding.simulating:.1f} s |"
+            f"| {name} | {found.staleness:.5f} | {found.expected_staleness:.5f} | {found.standard_error:.5f} "
+            f"| {found.visits:,} | {found.breaches} | {finding.planning:.1f} s | {finding.simulating:.1f} s |"
         )
         tell()
     return "\n".join(lines)
@@ -151,9 +154,6 @@ def progress_steps(thetas: Sequence[float]) -> int:
     worlds = len(ModelReading) * len(FIGURES) * len(thetas) + len(list(experiment_variants(Experiment())))
     return worlds * (len(POLICIES) + 1) + len(POLICIES)
 
-
-FIGURES_PAGE = "revisit.md"
-PICTURES_FOLDER = "pictures"
 
 __all__ = ["progress_steps", "write_figures"]
 
@@ -166,10 +166,10 @@ def write_figures(
     page = directory / FIGURES_PAGE
     replace_marked_text(page, "size", size_sentence(experiment))
     for reading, figure in product(ModelReading, FIGURES):
-        supposed, name = replace(experiment, reading=reading), f"{figure.name}-{reading}"
-        found = figure_points(figure, supposed, thetas, tell)
+        variant, name = replace(experiment, reading=reading), f"{figure.name}-{reading}"
+        found = figure_points(figure, variant, thetas, tell)
         path = directory / PICTURES_FOLDER / f"revisit-{name}.svg"
-        path.write_text(figure_svg(figure, supposed, thetas, found), encoding="utf-8")
+        path.write_text(figure_svg(figure, variant, thetas, found), encoding="utf-8")
         rows = [(f"{theta:g}", point) for theta, point in zip(thetas, found, strict=True)]
         replace_marked_text(page, name, staleness_table(figure.axis, rows))
         yield path

@@ -33,7 +33,7 @@ class DispatchQueues(NamedTuple):
 def dispatch_queues(schedule: Schedule) -> DispatchQueues:
     """Queue the visits of a schedule; times are rounded up to whole ticks, so that they add up without rounding."""
     servers = len(schedule.starts) - 1
-    made = DispatchQueues(
+    queues_of_servers = DispatchQueues(
         np.ceil(schedule.times * TICKS_PER_SECOND) / TICKS_PER_SECOND,
         schedule.starts,
         schedule.starts[:-1].copy(),
@@ -41,8 +41,8 @@ def dispatch_queues(schedule: Schedule) -> DispatchQueues:
         empty_heap(servers),
     )
     for server in range(servers):
-        rest_server(made, server, 0.0)
-    return made
+        rest_server(queues_of_servers, server, 0.0)
+    return queues_of_servers
 
 
 @njit(cache=True)

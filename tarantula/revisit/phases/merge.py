@@ -15,8 +15,8 @@ GOLDEN_RATIO = (5**0.5 - 1) / 2
 
 def merge_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Spread the visits of each server evenly over the horizon, in the order of their pages' preferred times."""
-    wishes = even_visits(visits, pages, limits, reading)
-    return Schedule(server_slots(np.diff(wishes.starts), limits, reading), wishes.pages, wishes.starts)
+    preferred = even_visits(visits, pages, limits, reading)
+    return Schedule(server_slots(np.diff(preferred.starts), limits, reading), preferred.pages, preferred.starts)
 
 
 def even_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
@@ -24,9 +24,9 @@ def even_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelR
     counts = np.add.reduceat(np.append(visits, 0), pages.starts[:-1]) * (np.diff(pages.starts) > 0)
     starts = run_starts(counts)
     times = np.empty(starts[-1])
-    takers = np.empty(starts[-1], dtype=np.int64)
-    _wish(visits, pages.starts, starts, limits.horizon, reading is ModelReading.STEADY, times, takers)
-    return Schedule(times, takers, starts)
+    visit_pages = np.empty(starts[-1], dtype=np.int64)
+    _fill_even_times(visits, pages.starts, starts, limits.horizon, reading is ModelReading.STEADY, times, visit_pages)
+    return Schedule(times, visit_pages, starts)
 
 
 def server_slots(counts: Ints, limits: VisitLimits, reading: ModelReading) -> Floats:
@@ -63,7 +63,7 @@ def _tick(seconds: Floats) -> Floats:
 
 
 @njit(cache=True, parallel=True)
-def _wish(visits, pages, starts, horizon, steady, times, takers):  # type: ignore[no-untyped-def]
+def _fill_even_times(visits, pages, starts, horizon, steady, times, visit_pages):  # type: ignore[no-untyped-def]
     for server in prange(len(starts) - 1):
         begin, end = starts[server], starts[server + 1]
         at = begin
@@ -71,9 +71,9 @@ def _wish(visits, pages, starts, horizon, steady, times, takers):  # type: ignor
             for number in range(visits[page]):
                 share = (number + 0.5) / visits[page] if steady else (number + 1.0) / (visits[page] + 1.0)
                 times[at] = share * horizon
-                takers[at] = page
+                visit_pages[at] = page
                 at += 1
         # Stable, so that pages with equal preferred times keep their order.
         order = np.argsort(times[begin:end], kind="mergesort")
         times[begin:end] = times[begin:end][order]
-        takers[begin:end] = takers[begin:end][order]
+        visit_pages[begin:end] = visit_pages[begin:end][order]

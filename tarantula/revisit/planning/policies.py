@@ -34,38 +34,45 @@ from tarantula.revisit.policies import POLICIES, RevisitPolicy
 from tarantula.revisit.rates.gamma import gamma_visit_index
 from tarantula.revisit.schedule import Schedule, places_in_runs, run_starts
 
+LEVEL_BISECTION_STEPS = 100
+GAP_BISECTION_STEPS = 30
+"""Bisection steps for the gap of a page."""
+PlanningPolicy = Callable[[UncertainPages, PerServerLimits], Schedule]
+DEFAULT_POLICY = "lasting"
+"""Policy of collections, unless another is configured."""
 
-def enforce_pauses(times: Floats, takers: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+
+def enforce_pauses(times: Floats, visit_pages: Ints, uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Move visits by the least total amount until all pauses hold; drop visits beyond a server's budget.
 
     Times that are too close become a block around their mean, which is the least-squares solution. Servers that are
     asked without a break, or from the start on, would all be asked at the same times: each has its own offset.
     """
-    servers = believed.pages.servers[takers]
+    servers = uncertain.pages.servers[visit_pages]
     order = np.lexsort((times, servers))
-    counts = np.bincount(servers, minlength=len(believed.pages.starts) - 1)
+    counts = np.bincount(servers, minlength=len(uncertain.pages.starts) - 1)
     number = places_in_runs(counts)
     # Of too many visits keep evenly spread ones.
-    room = np.repeat(np.minimum(pauses.budgets, counts), counts)
+    room = np.repeat(np.minimum(limits.budgets, counts), counts)
     of_server = np.repeat(counts, counts)
     kept = order[(number + 1) * room // of_server > number * room // of_server]
-    starts = run_starts(np.minimum(pauses.budgets, counts))
+    starts = run_starts(np.minimum(limits.budgets, counts))
     moved = times[kept]
-    longest = np.minimum(pauses.ticks, pauses.horizon)
-    _set_all_apart(
-        moved, starts, longest, longest * server_offsets(len(longest)), pauses.horizon, float(TICKS_PER_SECOND)
+    longest = np.minimum(limits.rounded_pauses, limits.horizon)
+    _separate_servers(
+        moved, starts, longest, longest * server_offsets(len(longest)), limits.horizon, float(TICKS_PER_SECOND)
     )
-    return Schedule(moved, takers[kept], starts)
+    return Schedule(moved, visit_pages[kept], starts)
 
 
 @njit(cache=True)
-def _set_all_apart(times, starts, pauses, turns, horizon, ticks):  # type: ignore[no-untyped-def]
+def _separate_servers(times, starts, limits, turns, horizon, ticks):  # type: ignore[no-untyped-def]
     for server in range(len(starts) - 1):
-        _set_apart(times[starts[server] : starts[server + 1]], pauses[server], turns[server], horizon, ticks)
+        _separate_visits(times[starts[server] : starts[server + 1]], limits[server], turns[server], horizon, ticks)
 
 
 @njit(cache=True)
-def _set_apart(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-def]
+def _separate_visits(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-def]
     size = len(times)
     sums, counts, block = np.empty(size), np.empty(size, dtype=np.int64), -1
     for number in range(size):
@@ -86,45 +93,42 @@ def _set_apart(times, pause, turn, horizon, ticks):  # type: ignore[no-untyped-d
             number += 1
 
 
-def allocate_aged(believed: UncertainPages, pauses: PerServerLimits) -> Ints:
+def allocate_aged(uncertain: UncertainPages, limits: PerServerLimits) -> Ints:
     """Return the optimal number of visits to each page; visits without a gain are left out."""
-    return allocate_best_visits(believed, pauses, for_good=False).visits
+    return allocate_best_visits(uncertain, limits, is_repeated=False).visits
 
 
-def aged(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+def aged(uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Return the optimal schedule of a single horizon."""
-    return spread_visits(allocate_aged(believed, pauses), believed, pauses)
+    return spread_visits(allocate_aged(uncertain, limits), uncertain, limits)
 
 
-def spread_visits(visits: Ints, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+def spread_visits(visits: Ints, uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Make each visit as close as possible to the best time of its page, and keep all pauses."""
-    takers = np.repeat(np.arange(len(visits)), visits)
+    visit_pages = np.repeat(np.arange(len(visits)), visits)
     number = places_in_runs(visits)
-    even = (believed.ages + pauses.horizon) / (visits + 1)
-    gaps = np.where(even > believed.ages, even, pauses.horizon / np.maximum(visits, 1))[takers]
-    times = pauses.horizon - (visits[takers] - number) * gaps
-    return enforce_pauses(times.astype(np.float64), takers, believed, pauses)
+    even = (uncertain.ages + limits.horizon) / (visits + 1)
+    gaps = np.where(even > uncertain.ages, even, limits.horizon / np.maximum(visits, 1))[visit_pages]
+    times = limits.horizon - (visits[visit_pages] - number) * gaps
+    return enforce_pauses(times.astype(np.float64), visit_pages, uncertain, limits)
 
 
-LEVEL_BISECTION_STEPS = 100
-
-
-def uniform(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+def uniform(uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Visit the pages of each server in turn at even intervals, the longest unvisited first."""
-    pages = believed.pages
-    counts = _counts(np.diff(pages.starts), pauses)
+    pages = uncertain.pages
+    counts = _visits_per_server(np.diff(pages.starts), limits)
     number = places_in_runs(counts)
-    oldest = np.lexsort((-believed.ages, pages.servers))
+    oldest = np.lexsort((-uncertain.ages, pages.servers))
     sizes = np.maximum(np.diff(pages.starts), 1)
-    takers = oldest[np.repeat(pages.starts[:-1], counts) + number % np.repeat(sizes, counts)].astype(np.int64)
-    return Schedule(even_times(counts, pauses.horizon, pauses.ticks), takers, run_starts(counts))
+    visit_pages = oldest[np.repeat(pages.starts[:-1], counts) + number % np.repeat(sizes, counts)].astype(np.int64)
+    return Schedule(even_times(counts, limits.horizon, limits.rounded_pauses), visit_pages, run_starts(counts))
 
 
-def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
+def _visits_per_server(sizes: Ints, limits: PerServerLimits) -> Ints:
     """Return the number of visits to each server, so that all pages get equal numbers as far as limits allow."""
-    budgets = np.where(sizes > 0, pauses.budgets, 0)
-    most = min(int(budgets.sum()), pauses.visits)
-    low, high = 0.0, float(pauses.visits) + 1.0
+    budgets = np.where(sizes > 0, limits.budgets, 0)
+    most = min(int(budgets.sum()), limits.visits)
+    low, high = 0.0, float(limits.visits) + 1.0
     for _ in range(LEVEL_BISECTION_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if np.minimum(middle * sizes, budgets).sum() < most else (low, middle)
@@ -137,24 +141,22 @@ def _counts(sizes: Ints, pauses: PerServerLimits) -> Ints:
     return counts
 
 
-GAP_BISECTION_STEPS = 30
-"""Bisection steps for the gap of a page."""
-
-
-def lasting(believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+def lasting(uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Return the optimal schedule of one horizon among many."""
-    pages, (visits, prices) = believed.pages, allocate_best_visits(believed, pauses, for_good=True)
+    pages, (visits, prices) = uncertain.pages, allocate_best_visits(uncertain, limits, is_repeated=True)
     gaps: Floats = _gaps(
-        visits, prices[pages.servers], believed.shapes, believed.scales, believed.ages, pages.weights, pauses.horizon
+        visits, prices[pages.servers], uncertain.shapes, uncertain.scales, uncertain.ages, pages.weights, limits.horizon
     )
-    takers = np.repeat(np.arange(len(visits)), visits)
+    visit_pages = np.repeat(np.arange(len(visits)), visits)
     number = places_in_runs(visits)
     # Overdue visits come first, the longest overdue before the others; visits after them count from now.
-    first = (gaps - believed.ages)[takers]
-    due = np.where(number > 0, np.maximum(first, 0.0), first) + number * gaps[takers]
-    order = np.lexsort((due, pages.servers[takers]))
-    counts = np.bincount(pages.servers[takers], minlength=len(pages.starts) - 1)
-    return Schedule(even_times(counts, pauses.horizon, pauses.ticks, steady=True), takers[order], run_starts(counts))
+    first = (gaps - uncertain.ages)[visit_pages]
+    due = np.where(number > 0, np.maximum(first, 0.0), first) + number * gaps[visit_pages]
+    order = np.lexsort((due, pages.servers[visit_pages]))
+    counts = np.bincount(pages.servers[visit_pages], minlength=len(pages.starts) - 1)
+    return Schedule(
+        even_times(counts, limits.horizon, limits.rounded_pauses, steady=True), visit_pages[order], run_starts(counts)
+    )
 
 
 @njit(cache=True)
@@ -173,12 +175,7 @@ def _gaps(visits, prices, shapes, scales, ages, weights, horizon):  # type: igno
     return gaps
 
 
-PlanningPolicy = Callable[[UncertainPages, PerServerLimits], Schedule]
-
 PLANNING_POLICIES: dict[str, PlanningPolicy] = {"lasting": lasting, "aged": aged, "uniform": uniform}
-
-DEFAULT_POLICY = "lasting"
-"""Policy of collections, unless another is configured."""
 
 
 def planning_policy(name: str) -> PlanningPolicy:
@@ -189,7 +186,7 @@ def planning_policy(name: str) -> PlanningPolicy:
         raise TarantulaError(
             f"There is no policy {name[:40]}. There are: {', '.join((*POLICIES, *PLANNING_POLICIES))}."
         )
-    return lambda believed, pauses: _by_pause(POLICIES[name], believed, pauses)
+    return lambda uncertain, limits: _apply_by_pause(POLICIES[name], uncertain, limits)
 
 
 def policy_for_known_rates(name: str) -> RevisitPolicy:
@@ -203,17 +200,17 @@ def policy_for_known_rates(name: str) -> RevisitPolicy:
     )
 
 
-def _by_pause(policy: RevisitPolicy, believed: UncertainPages, pauses: PerServerLimits) -> Schedule:
+def _apply_by_pause(policy: RevisitPolicy, uncertain: UncertainPages, limits: PerServerLimits) -> Schedule:
     """Apply a policy to the servers of each pause separately, with their optimal total of visits."""
-    visits, of_page = allocate_aged(believed, pauses), pauses.ticks[believed.pages.servers]
-    times, takers = [np.empty(0)], [np.empty(0, dtype=np.int64)]
+    visits, of_page = allocate_aged(uncertain, limits), limits.rounded_pauses[uncertain.pages.servers]
+    times, visit_pages = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for pause in np.unique(of_page[np.isfinite(of_page)]):
         own = np.flatnonzero(of_page == pause)
         if not visits[own].sum():
             continue
-        _, servers = np.unique(believed.pages.servers[own], return_inverse=True)
-        pages = Pages.of(believed.pages.rates[own], servers, believed.pages.weights[own])
-        made = policy(pages, VisitLimits(pauses.horizon, float(pause), int(visits[own].sum())), ModelReading.FRESH)
+        _, servers = np.unique(uncertain.pages.servers[own], return_inverse=True)
+        pages = Pages.of(uncertain.pages.rates[own], servers, uncertain.pages.weights[own])
+        made = policy(pages, VisitLimits(limits.horizon, float(pause), int(visits[own].sum())), ModelReading.FRESH)
         times.append(made.times)
-        takers.append(own[pages.order[made.pages]])
-    return enforce_pauses(np.concatenate(times), np.concatenate(takers), believed, pauses)
+        visit_pages.append(own[pages.order[made.pages]])
+    return enforce_pauses(np.concatenate(times), np.concatenate(visit_pages), uncertain, limits)

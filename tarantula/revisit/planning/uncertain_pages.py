@@ -22,6 +22,9 @@ from tarantula.revisit.schedule import Schedule
 CERTAIN_SHAPE = 1e9
 """Shape of the Gamma distribution of a known rate."""
 
+LEAST_GAIN_SHARE = 1e-13
+"""Least gain of a visit, as a share of the horizon; smaller gains are rounding errors."""
+
 
 @dataclass(frozen=True)
 class UncertainPages:
@@ -41,7 +44,7 @@ class UncertainPages:
     ) -> UncertainPages:
         """Order pages by server."""
         if not (np.all(shapes >= 0) and np.all(scales >= 0) and np.all(ages >= 0)):
-            raise TarantulaError("What is believed of a page are numbers from zero on.")
+            raise TarantulaError("Shapes, scales and ages must be 0 or more.")
         with np.errstate(divide="ignore", invalid="ignore"):
             rates = np.where(shapes > 0, shapes / scales, 0.0)
         pages = Pages.of(rates, servers, weights)
@@ -64,42 +67,42 @@ class PerServerLimits(NamedTuple):
 
     horizon: float
     """Seconds."""
-    of_servers: Floats
+    pauses: Floats
     """Seconds between two visits to each server."""
     visits: int
     """Most visits to all servers together."""
-    most: Floats | float = np.inf
+    most_per_server: Floats | float = np.inf
     """Most visits to each server, if limited in addition to its pause."""
 
     @property
-    def ticks(self) -> Floats:
+    def rounded_pauses(self) -> Floats:
         """Pauses rounded up to whole ticks, so that their multiples add up without rounding."""
-        rounded: Floats = np.ceil(self.of_servers * TICKS_PER_SECOND) / TICKS_PER_SECOND
+        rounded: Floats = np.ceil(self.pauses * TICKS_PER_SECOND) / TICKS_PER_SECOND
         return rounded
 
     @property
     def budgets(self) -> Ints:
         """Most visits to each server."""
-        allowed = np.minimum(np.floor(self.horizon / self.ticks), self.most)
+        allowed = np.minimum(np.floor(self.horizon / self.rounded_pauses), self.most_per_server)
         return np.minimum(allowed, self.visits).astype(np.int64)
 
 
-def expected_freshness(schedule: Schedule, believed: UncertainPages, horizon: float) -> Floats:
+def expected_freshness(schedule: Schedule, uncertain: UncertainPages, horizon: float) -> Floats:
     """Return the expected freshness of each page under a schedule."""
     fresh: Floats = _freshness(
-        schedule.times, schedule.pages, schedule.starts, believed.shapes, believed.scales, believed.ages, horizon
+        schedule.times, schedule.pages, schedule.starts, uncertain.shapes, uncertain.scales, uncertain.ages, horizon
     )
     return fresh
 
 
-def visit_gaps(schedule: Schedule, believed: UncertainPages) -> Floats:
+def visit_gaps(schedule: Schedule, uncertain: UncertainPages) -> Floats:
     """Return the seconds from the previous visit of its page to each visit."""
     order = np.lexsort((schedule.times, schedule.pages))
     pages, times = schedule.pages[order], schedule.times[order]
     first = np.ones(len(pages), dtype=np.bool_)
     first[1:] = pages[1:] != pages[:-1]
     gaps = np.empty(len(pages))
-    gaps[order] = np.where(first, times + believed.ages[pages], np.diff(times, prepend=0.0))
+    gaps[order] = np.where(first, times + uncertain.ages[pages], np.diff(times, prepend=0.0))
     return gaps
 
 
@@ -124,10 +127,6 @@ def _freshness(times, pages, starts, shapes, scales, ages, horizon):  # type: ig
     return fresh
 
 
-LEAST_GAIN_SHARE = 1e-13
-"""Least gain of a visit, as a share of the horizon; smaller gains are rounding errors."""
-
-
 class AllocatedVisits(NamedTuple):
     """Result of a greedy allocation."""
 
@@ -137,15 +136,15 @@ class AllocatedVisits(NamedTuple):
     """Worth of the best visit to each server that is not made."""
 
 
-def allocate_best_visits(believed: UncertainPages, pauses: PerServerLimits, *, for_good: bool) -> AllocatedVisits:
+def allocate_best_visits(uncertain: UncertainPages, limits: PerServerLimits, *, is_repeated: bool) -> AllocatedVisits:
     """Take the best visits by their worth within the horizon, or *for good*: if equal horizons follow."""
-    pages = believed.pages
-    taken = _take_the_best(
-        empty_heap(len(believed)),
-        believed.shapes, believed.scales, believed.ages, pages.weights, pages.servers, pauses.budgets,
-        pauses.visits, pauses.horizon, for_good,
+    pages = uncertain.pages
+    allocated = _take_best_visits(
+        empty_heap(len(uncertain)),
+        uncertain.shapes, uncertain.scales, uncertain.ages, pages.weights, pages.servers, limits.budgets,
+        limits.visits, limits.horizon, is_repeated,
     )  # fmt: skip
-    return AllocatedVisits(*taken)
+    return AllocatedVisits(*allocated)
 
 
 @njit(cache=True)
@@ -168,9 +167,9 @@ def fresh_seconds_with_visits(visits, shape, scale, age, horizon):  # type: igno
 
 
 @njit(cache=True)
-def next_visit_gain(visits, shape, scale, age, horizon, for_good):  # type: ignore[no-untyped-def]
+def next_visit_gain(visits, shape, scale, age, horizon, is_repeated):  # type: ignore[no-untyped-def]
     """Return the gain of one more visit to a page."""
-    if for_good:
+    if is_repeated:
         return gamma_visit_index(longest_gap(visits + 1, age, horizon), shape, scale)
     return fresh_seconds_with_visits(visits + 1, shape, scale, age, horizon) - fresh_seconds_with_visits(
         visits, shape, scale, age, horizon
@@ -178,12 +177,14 @@ def next_visit_gain(visits, shape, scale, age, horizon, for_good):  # type: igno
 
 
 @njit(cache=True)
-def _take_the_best(heap, shapes, scales, ages, weights, servers, budgets, most, horizon, for_good):  # type: ignore[no-untyped-def]
+def _take_best_visits(heap, shapes, scales, ages, weights, servers, budgets, most, horizon, is_repeated):  # type: ignore[no-untyped-def]
     """Take the most valuable visit again and again; the heap holds negative worths, since its top is the least."""
     visits, left, prices = np.zeros(len(shapes), dtype=np.int64), budgets.copy(), np.zeros(len(budgets))
     for page in range(len(shapes)):
         heap_push(
-            heap, -weights[page] * next_visit_gain(0, shapes[page], scales[page], ages[page], horizon, for_good), page
+            heap,
+            -weights[page] * next_visit_gain(0, shapes[page], scales[page], ages[page], horizon, is_repeated),
+            page,
         )
     best = 0.0
     while heap.size[0] > 0:
@@ -198,7 +199,7 @@ def _take_the_best(heap, shapes, scales, ages, weights, servers, budgets, most, 
         most -= 1
         left[server] -= 1
         visits[page] += 1
-        further = next_visit_gain(visits[page], shapes[page], scales[page], ages[page], horizon, for_good)
-        heap_replace(heap, -weights[page] * further, page)
+        next_gain = next_visit_gain(visits[page], shapes[page], scales[page], ages[page], horizon, is_repeated)
+        heap_replace(heap, -weights[page] * next_gain, page)
     # A server that reached no limit has no visit left that is worth more than the best of all left.
     return visits, np.where(prices > 0.0, prices, best if heap.size[0] > 0 else 0.0)

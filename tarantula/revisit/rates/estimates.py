@@ -29,7 +29,7 @@ class EstimateBasis(IntEnum):
     """Its visits, by the most likely rate, and its prior."""
     REGULAR = 2
     """Many visits at even gaps, by Cho's estimator."""
-    TOLD = 3
+    REPORTED = 3
     """Its visits, and change times reported by a trusted server."""
 
 
@@ -45,37 +45,37 @@ class RateEstimates:
     """Shape of the Gamma distribution of the rate: the equivalent number of observed changes."""
     scales: Floats
     """Scale of the Gamma distribution: the seconds of their observation."""
-    grounds: Ints
+    bases: Ints
     """An `EstimateBasis` for each page."""
-    honest: Flags
+    trusted_servers: Flags
     """Which servers are trusted, by server number."""
 
 
-def estimate_rates(ledger: HistoryBuilder) -> RateEstimates:
+def estimate_rates(builder: HistoryBuilder) -> RateEstimates:
     """Estimate the rates of all pages of a history."""
-    histories, honest = ledger.histories(), ledger.honesty.believed()
-    priors = estimate_priors(histories, ledger.tally())
-    count, trusted = len(histories), honest[histories.servers]
-    told = ~np.isnan(histories.ages) & trusted[histories.changed]
-    known = np.bincount(histories.changed[told], minlength=count).astype(np.float64)
-    quiet = histories.quiet + np.bincount(histories.changed[told], histories.ages[told], count)
+    histories, trusted_servers = builder.histories(), builder.last_modified.trusted()
+    priors = estimate_priors(histories, builder.change_counts())
+    count, is_trusted = len(histories), trusted_servers[histories.servers]
+    is_reported = ~np.isnan(histories.ages) & is_trusted[histories.changed]
+    known = np.bincount(histories.changed[is_reported], minlength=count).astype(np.float64)
+    quiet = histories.quiet + np.bincount(histories.changed[is_reported], histories.ages[is_reported], count)
     # The first Last-Modified may be the creation of the page, which is not a change.
-    quiet += np.where(trusted, histories.before, 0.0)
-    untold = ~told
-    starts = np.searchsorted(histories.changed[untold], np.arange(count + 1)).astype(np.int64)
-    evidence = known + priors.shape, quiet + priors.seconds, starts, histories.gaps[untold]
+    quiet += np.where(is_trusted, histories.before, 0.0)
+    is_unreported = ~is_reported
+    starts = np.searchsorted(histories.changed[is_unreported], np.arange(count + 1)).astype(np.int64)
+    evidence = known + priors.shape, quiet + priors.seconds, starts, histories.gaps[is_unreported]
     rates = most_likely_rates(*evidence)
     shapes, scales = nearest_gamma(*evidence, rates)
-    grounds = np.where(histories.visits > 0, EstimateBasis.IRREGULAR, EstimateBasis.PRIOR)
-    grounds = np.where(trusted & ((known > 0) | (histories.before > 0)), EstimateBasis.TOLD, grounds)
-    grounds = np.where(_is_regular(histories) & (grounds == EstimateBasis.IRREGULAR), EstimateBasis.REGULAR, grounds)
-    regular = grounds == EstimateBasis.REGULAR
+    bases = np.where(histories.visits > 0, EstimateBasis.IRREGULAR, EstimateBasis.PRIOR)
+    bases = np.where(is_trusted & ((known > 0) | (histories.before > 0)), EstimateBasis.REPORTED, bases)
+    bases = np.where(_has_regular_visits(histories) & (bases == EstimateBasis.IRREGULAR), EstimateBasis.REGULAR, bases)
+    regular = bases == EstimateBasis.REGULAR
     rates = np.where(regular, _by_cho(histories), rates)
     scales = np.where(regular, shapes / rates, scales)
-    return RateEstimates(histories, priors, rates, shapes, scales, grounds, honest)
+    return RateEstimates(histories, priors, rates, shapes, scales, bases, trusted_servers)
 
 
-def _is_regular(histories: VisitHistories) -> Flags:
+def _has_regular_visits(histories: VisitHistories) -> Flags:
     """Return which pages have enough visits at even gaps, some with a change and some without."""
     is_even = histories.longest - histories.shortest <= REGULAR_GAP_TOLERANCE * histories.longest
     some = (histories.changes > 0) & (histories.changes < histories.visits)

@@ -21,6 +21,12 @@ RATE_TOLERANCE = 1e-12
 MOST_INFORMATIVE_CHANGES = 500.0
 """Expected changes in a gap above which finding a change carries no information."""
 
+VISITS_PER_PAGE = 10
+CHANGES_PER_GAP = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
+"""Expected changes in a gap."""
+WRONG_PRIOR_FACTOR = 3.0
+"""Factor by which the wrong prior is too high; either prior counts as one change."""
+
 
 class ObservedVisit(NamedTuple):
     """Result of one visit."""
@@ -115,13 +121,6 @@ def _of_pages(known, quiet, starts, gaps, rates):  # type: ignore[no-untyped-def
         rates[page] = most_likely_rate(known[page], quiet[page], gaps[starts[page] : starts[page + 1]])
 
 
-VISITS_PER_PAGE = 10
-CHANGES_PER_GAP = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 2.5, 3.0)
-"""Expected changes in a gap."""
-WRONG_PRIOR_FACTOR = 3.0
-"""Factor by which the wrong prior is too high; either prior counts as one change."""
-
-
 @dataclass(frozen=True, slots=True)
 class EstimatorError:
     """Error of an estimator at one rate."""
@@ -160,21 +159,21 @@ def estimator_errors(
     changes: Sequence[float] = CHANGES_PER_GAP, visits: int = VISITS_PER_PAGE
 ) -> list[EstimatorErrors]:
     """Return the errors after *visits* visits at even gaps, for each expected number of changes in a gap."""
-    return [_misses(rate, visits) for rate in changes]
+    return [_errors(rate, visits) for rate in changes]
 
 
-def _misses(rate: float, visits: int) -> EstimatorErrors:
+def _errors(rate: float, visits: int) -> EstimatorErrors:
     right, wrong = RatePrior(1.0, 1.0 / rate), RatePrior(1.0, 1.0 / (WRONG_PRIOR_FACTOR * rate))
     return EstimatorErrors(
         rate,
-        _miss(rate, visits, lambda unchanged: cho_rate(visits, unchanged, 1.0)),
-        _miss(rate, visits, lambda unchanged: -log(unchanged / visits) if unchanged else inf),
-        _miss(rate, visits, lambda unchanged: rate_of_visits(_found(visits, unchanged), right)),
-        _miss(rate, visits, lambda unchanged: rate_of_visits(_found(visits, unchanged), wrong)),
+        _error(rate, visits, lambda unchanged: cho_rate(visits, unchanged, 1.0)),
+        _error(rate, visits, lambda unchanged: -log(unchanged / visits) if unchanged else inf),
+        _error(rate, visits, lambda unchanged: rate_of_visits(_visits_with(visits, unchanged), right)),
+        _error(rate, visits, lambda unchanged: rate_of_visits(_visits_with(visits, unchanged), wrong)),
     )
 
 
-def _miss(rate: float, visits: int, estimate: Callable[[int], float]) -> EstimatorError:
+def _error(rate: float, visits: int, estimate: Callable[[int], float]) -> EstimatorError:
     quiet = exp(-rate)
     chances = {
         estimate(unchanged): comb(visits, unchanged) * quiet**unchanged * (1 - quiet) ** (visits - unchanged)
@@ -187,5 +186,5 @@ def _miss(rate: float, visits: int, estimate: Callable[[int], float]) -> Estimat
     return EstimatorError(mean / rate - 1, sqrt(square) / rate, 1 - all_bounded)
 
 
-def _found(visits: int, unchanged: int) -> list[ObservedVisit]:
+def _visits_with(visits: int, unchanged: int) -> list[ObservedVisit]:
     return [ObservedVisit(1.0, number >= unchanged) for number in range(visits)]

@@ -22,6 +22,16 @@ from tarantula.revisit.model import Floats, Ints
 
 SMALL_POWER = 1e-9
 
+INTEGRATION_NODES = 64
+"""Nodes of the numerical integration."""
+SHAPE_NEWTON_STEPS = 5
+"""Steps of Newton's method for a shape."""
+NEGLIGIBLE_LOG_DENSITY = 12.0
+"""Difference of log density from which on a rate is negligible."""
+LEAST_PRODUCT = 1e-200
+CERTAIN_CHANGES = 40.0
+"""Expected changes in a gap above which a change is certain."""
+
 
 @njit(cache=True)
 def unchanged_probability(seconds: float, shape: float, scale: float) -> float:
@@ -68,17 +78,6 @@ def change_probabilities(seconds: Floats, shapes: Floats, scales: Floats) -> Flo
     return np.where((seconds > 0.0) & (shapes > 0.0), changed, 0.0)
 
 
-INTEGRATION_NODES = 64
-"""Nodes of the numerical integration."""
-SHAPE_NEWTON_STEPS = 5
-"""Steps of Newton's method for a shape."""
-NEGLIGIBLE_LOG_DENSITY = 12.0
-"""Difference of log density from which on a rate is negligible."""
-LEAST_PRODUCT = 1e-200
-CERTAIN_CHANGES = 40.0
-"""Expected changes in a gap above which a change is certain."""
-
-
 def nearest_gamma(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rates: Floats) -> tuple[Floats, Floats]:
     """Return shape and scale of the Gamma distribution nearest to the posterior of each page.
 
@@ -88,7 +87,7 @@ def nearest_gamma(known: Floats, quiet: Floats, starts: Ints, gaps: Floats, rate
     shapes, scales = known.copy(), quiet.copy()
     some = np.flatnonzero((np.diff(starts) > 0) & (known > 0) & (quiet > 0))
     means, logs = np.empty(len(some)), np.empty(len(some))
-    _look(some, known, quiet, starts, gaps, rates, means, logs)
+    _moments(some, known, quiet, starts, gaps, rates, means, logs)
     shapes[some] = _shapes(np.log(means) - logs)
     scales[some] = shapes[some] / means
     return shapes, scales
@@ -105,7 +104,7 @@ def _shapes(differences: Floats) -> Floats:
 
 
 @njit(cache=True)
-def _look(pages, known, quiet, starts, gaps, rates, means, logs):  # type: ignore[no-untyped-def]
+def _moments(pages, known, quiet, starts, gaps, rates, means, logs):  # type: ignore[no-untyped-def]
     heights = np.empty(INTEGRATION_NODES)
     for number, page in enumerate(pages):
         own = gaps[starts[page] : starts[page + 1]]

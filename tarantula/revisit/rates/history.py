@@ -16,6 +16,9 @@ GAP_CLASSES_PER_DOUBLING = 4
 LEAST_GAP_CLASS = -1000
 """Offset of the class numbers, since gaps under a second have negative classes."""
 
+_NONE = np.empty(0, dtype=np.int64)
+_NO_OBSERVATIONS = Observations(_NONE, np.empty(0), _NONE, np.empty(0), np.empty(0, dtype=np.bool_))
+
 
 class PagesToRevisit(NamedTuple):
     """Pages of a batch that are to be revisited."""
@@ -72,17 +75,17 @@ class HistoryBuilder:
     """Builds histories from observations, batch by batch; each batch has whole pages. Servers and types are numbers."""
 
     def __init__(self) -> None:
-        self.honesty = LastModifiedTrust()
+        self.last_modified = LastModifiedTrust()
         self._parts: list[VisitHistories] = []
-        self._tally: dict[int, list[float]] = {}
+        self._change_counts: dict[int, list[float]] = {}
         self._pages = 0
 
-    def add(self, sights: Observations, servers: Ints, types: Ints, wanted: PagesToRevisit) -> None:
+    def add(self, observations: Observations, servers: Ints, types: Ints, to_revisit: PagesToRevisit) -> None:
         """Add a batch of pages; *servers* and *types* are those of all its pages."""
-        pairs = visit_pairs(sights)
-        self.honesty.hear(sights, pairs, servers)
+        pairs = visit_pairs(observations)
+        self.last_modified.add(observations, pairs, servers)
         self._count(pairs, servers, types)
-        part = _part(sights, pairs, servers, types, wanted, self._pages)
+        part = _part(observations, pairs, servers, types, to_revisit, self._pages)
         self._pages += len(part)
         self._parts.append(part)
 
@@ -90,22 +93,22 @@ class HistoryBuilder:
         """Return the histories of all batches."""
         fields = VisitHistories.__dataclass_fields__
         parts = self._parts or [
-            _part(_NO_SIGHTS, visit_pairs(_NO_SIGHTS), _NONE, _NONE, PagesToRevisit(_NONE, _NONE, _NONE), 0)
+            _part(_NO_OBSERVATIONS, visit_pairs(_NO_OBSERVATIONS), _NONE, _NONE, PagesToRevisit(_NONE, _NONE, _NONE), 0)
         ]
         return VisitHistories(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in fields})
 
-    def tally(self) -> ChangeCounts:
+    def change_counts(self) -> ChangeCounts:
         """Return the change counts of all pages, including those that are not revisited."""
-        keys = np.array(list(self._tally), dtype=np.int64)
-        sums = np.array(list(self._tally.values()), dtype=np.float64).reshape(-1, 3)
+        keys = np.array(list(self._change_counts), dtype=np.int64)
+        sums = np.array(list(self._change_counts.values()), dtype=np.float64).reshape(-1, 3)
         gaps = sums[:, 2] / (sums[:, 0] + sums[:, 1])
         return ChangeCounts(keys >> 40, keys >> 12 & (1 << 28) - 1, gaps, sums[:, 0], sums[:, 1])
 
     def _count(self, pairs: VisitPairs, servers: Ints, types: Ints) -> None:
         some = pairs.gaps > 0
         pages, gaps, changed = pairs.pages[some], pairs.gaps[some], pairs.changed[some]
-        kinds = np.floor(np.log2(gaps) * GAP_CLASSES_PER_DOUBLING).astype(np.int64) - LEAST_GAP_CLASS
-        keys, places = np.unique((servers[pages] << 40) | (types[pages] << 12) | kinds, return_inverse=True)
+        gap_classes = np.floor(np.log2(gaps) * GAP_CLASSES_PER_DOUBLING).astype(np.int64) - LEAST_GAP_CLASS
+        keys, places = np.unique((servers[pages] << 40) | (types[pages] << 12) | gap_classes, return_inverse=True)
         for key, *numbers in zip(
             keys.tolist(),
             np.bincount(places, changed, len(keys)).tolist(),
@@ -113,22 +116,27 @@ class HistoryBuilder:
             np.bincount(places, gaps, len(keys)).tolist(),
             strict=True,
         ):
-            known = self._tally.setdefault(key, [0.0, 0.0, 0.0])
+            known = self._change_counts.setdefault(key, [0.0, 0.0, 0.0])
             for place, number in enumerate(numbers):
                 known[place] += number
 
 
 def _part(
-    sights: Observations, pairs: VisitPairs, servers: Ints, types: Ints, wanted: PagesToRevisit, first_page: int
+    observations: Observations,
+    pairs: VisitPairs,
+    servers: Ints,
+    types: Ints,
+    to_revisit: PagesToRevisit,
+    first_page: int,
 ) -> VisitHistories:
     """Return the histories of the pages to revisit of one batch."""
     count = len(servers)
     last = np.full(count, -1, dtype=np.int64)
-    last[sights.pages] = np.arange(len(sights))
+    last[observations.pages] = np.arange(len(observations))
     first = np.full(count, -1, dtype=np.int64)
-    first[sights.pages[::-1]] = np.arange(len(sights))[::-1]
-    is_seen = last[wanted.pages] >= 0
-    pages, documents, depths = wanted.pages[is_seen], wanted.documents[is_seen], wanted.depths[is_seen]
+    first[observations.pages[::-1]] = np.arange(len(observations))[::-1]
+    is_seen = last[to_revisit.pages] >= 0
+    pages, documents, depths = to_revisit.pages[is_seen], to_revisit.documents[is_seen], to_revisit.depths[is_seen]
     shortest, longest = np.full(count, np.inf), np.zeros(count)
     np.minimum.at(shortest, pairs.pages, pairs.gaps)
     np.maximum.at(longest, pairs.pages, pairs.gaps)
@@ -137,13 +145,13 @@ def _part(
     pages, documents, depths = pages[order], documents[order], depths[order]
     place[pages] = np.arange(len(pages)) + first_page
     changes = pairs.changed & (pairs.gaps > 0) & (place[pairs.pages] >= 0)
-    early = sights.times - sights.modified
+    early = observations.times - observations.modified
     return VisitHistories(
         documents=documents,
         depths=depths,
         servers=servers[pages],
         types=types[pages],
-        seen=sights.times[last[pages]],
+        seen=observations.times[last[pages]],
         visits=np.bincount(pairs.pages, minlength=count)[pages].astype(np.int64),
         changes=_sum(pairs, pairs.changed, count)[pages].astype(np.int64),
         shortest=shortest[pages],
@@ -163,7 +171,3 @@ def _sum(pairs: VisitPairs, values: Floats | Flags, count: int) -> Floats:
 def _clipped(ages: Floats, gaps: Floats) -> Floats:
     """Clip ages to their gaps; NaN stays NaN."""
     return np.minimum(np.maximum(ages, 0.0), gaps)
-
-
-_NONE = np.empty(0, dtype=np.int64)
-_NO_SIGHTS = Observations(_NONE, np.empty(0), _NONE, np.empty(0), np.empty(0, dtype=np.bool_))

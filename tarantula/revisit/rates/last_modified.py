@@ -25,9 +25,9 @@ MOST_ERROR_SHARE = 0.05
 
 ERROR_KINDS = {
     "future": "lies in the future",
-    "answered": "is the time of the answer",
-    "moved": "moves although the page stays the same",
-    "stayed": "stays although the page changes",
+    "answered": "is the time of the response",
+    "moved": "changes although the page does not",
+    "stayed": "does not change although the page does",
 }
 
 
@@ -47,15 +47,15 @@ class LastModifiedRecord:
     """Changes dated between the two visits that found them."""
 
     @property
-    def is_believed(self) -> bool:
+    def is_trusted(self) -> bool:
         """Whether the server is trusted."""
-        return self.why_not is None
+        return self.distrust_reason is None
 
     @property
-    def why_not(self) -> str | None:
+    def distrust_reason(self) -> str | None:
         """Reason why the server is not trusted; None if it is."""
         if not self.answers:
-            return "It does not say when its pages were last changed."
+            return "It sends no Last-Modified."
         shares = {
             lie: (number, of)
             for lie, number, of in (
@@ -70,7 +70,7 @@ class LastModifiedRecord:
             worst = max(shares, key=lambda lie: shares[lie][0] / shares[lie][1])
             return f"Its Last-Modified {ERROR_KINDS[worst]}: {shares[worst][0]:,} of {shares[worst][1]:,} times."
         if self.proofs < PROOFS_NEEDED:
-            return f"It dated {self.proofs} changes rightly, and {PROOFS_NEEDED} are asked for."
+            return f"It dated {self.proofs} changes correctly; {PROOFS_NEEDED} are needed."
         return None
 
 
@@ -82,38 +82,44 @@ class LastModifiedTrust:
     def __init__(self) -> None:
         self._counts = np.zeros((len(self.FIELDS), 0), dtype=np.int64)
 
-    def hear(self, sights: Observations, pairs: VisitPairs, servers: Ints) -> Self:
+    def add(self, observations: Observations, pairs: VisitPairs, servers: Ints) -> Self:
         """Add a batch of observations; *servers* are those of the pages."""
         new = int(servers.max(initial=-1)) + 1 - self._counts.shape[1]
         self._counts = np.pad(self._counts, ((0, 0), (0, max(new, 0))))
         with np.errstate(invalid="ignore"):
-            early = sights.times - sights.modified
-            told = ~np.isnan(sights.modified) & (sights.faces >= FIRST_BODY) & ~sights.unsent
-            ours = servers[sights.pages]
-            self._add("answers", ours[told])
-            self._add("future", ours[told & (early < -CLOCK_TOLERANCE_SECONDS)])
-            self._add("answered", ours[told & (np.abs(early) <= CLOCK_TOLERANCE_SECONDS)])
+            early = observations.times - observations.modified
+            is_reported = (
+                ~np.isnan(observations.modified) & (observations.contents >= FIRST_BODY) & ~observations.not_modified
+            )
+            ours = servers[observations.pages]
+            self._count("answers", ours[is_reported])
+            self._count("future", ours[is_reported & (early < -CLOCK_TOLERANCE_SECONDS)])
+            self._count("answered", ours[is_reported & (np.abs(early) <= CLOCK_TOLERANCE_SECONDS)])
             before, after = pairs.later - 1, pairs.later
-            both = told[after] & ~np.isnan(sights.modified[before]) & (sights.faces[before] >= FIRST_BODY)
-            same = sights.modified[after] == sights.modified[before]
+            both = (
+                is_reported[after]
+                & ~np.isnan(observations.modified[before])
+                & (observations.contents[before] >= FIRST_BODY)
+            )
+            same = observations.modified[after] == observations.modified[before]
             # A change dated before the visit that did not yet see it has a wrong date.
-            dated = ~same & (sights.modified[after] >= sights.times[before] - CLOCK_TOLERANCE_SECONDS)
+            dated = ~same & (observations.modified[after] >= observations.times[before] - CLOCK_TOLERANCE_SECONDS)
             of_pairs = servers[pairs.pages]
-            self._add("checked", of_pairs[both])
-            self._add("moved", of_pairs[both & ~pairs.changed & ~same])
-            self._add("stayed", of_pairs[both & pairs.changed & ~dated])
-            honest = dated & (early[after] > CLOCK_TOLERANCE_SECONDS)
-            self._add("proofs", of_pairs[both & pairs.changed & honest])
+            self._count("checked", of_pairs[both])
+            self._count("moved", of_pairs[both & ~pairs.changed & ~same])
+            self._count("stayed", of_pairs[both & pairs.changed & ~dated])
+            trusted_servers = dated & (early[after] > CLOCK_TOLERANCE_SECONDS)
+            self._count("proofs", of_pairs[both & pairs.changed & trusted_servers])
         return self
 
-    def witness(self, server: int) -> LastModifiedRecord:
+    def record(self, server: int) -> LastModifiedRecord:
         """Return the statistics of one server."""
         return LastModifiedRecord(*(int(number) for number in self._counts[:, server]))
 
-    def believed(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def trusted(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
         """Return which servers are trusted."""
-        return np.array([self.witness(server).is_believed for server in range(self._counts.shape[1])], dtype=np.bool_)
+        return np.array([self.record(server).is_trusted for server in range(self._counts.shape[1])], dtype=np.bool_)
 
-    def _add(self, field: str, servers: Ints) -> None:
+    def _count(self, field: str, servers: Ints) -> None:
         row = self._counts[self.FIELDS.index(field)]
         row += np.bincount(servers, minlength=len(row)).astype(np.int64)

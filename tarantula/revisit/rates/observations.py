@@ -33,21 +33,21 @@ class Observations:
     pages: Ints
     times: Floats
     """Seconds since 1970."""
-    faces: Ints
+    contents: Ints
     modified: Floats
     """Last-Modified in seconds since 1970; NaN if missing."""
-    unsent: NDArray[np.bool_]
+    not_modified: NDArray[np.bool_]
     """Whether the server sent no body because nothing had changed (304)."""
 
     @classmethod
-    def of(cls, pages: Ints, times: Floats, faces: Ints, modified: Floats, unsent: Flags) -> Self:
+    def of(cls, pages: Ints, times: Floats, contents: Ints, modified: Floats, not_modified: Flags) -> Self:
         """Sort and filter visits. A capture that was carried over counts at the time of its first observation only."""
         order = np.lexsort((times, pages))
-        order = order[faces[order] != NO_OBSERVATION]
+        order = order[contents[order] != NO_OBSERVATION]
         again = np.zeros(len(order), dtype=np.bool_)
         again[1:] = (np.diff(pages[order]) == 0) & (np.diff(times[order]) == 0)
         order = order[~again]
-        return cls(pages[order], times[order], faces[order], modified[order], unsent[order])
+        return cls(pages[order], times[order], contents[order], modified[order], not_modified[order])
 
     def __len__(self) -> int:
         return len(self.pages)
@@ -63,40 +63,40 @@ class VisitPairs(NamedTuple):
     """Index of the later observation of each pair; the earlier one precedes it."""
 
 
-def visit_pairs(sights: Observations) -> VisitPairs:
+def visit_pairs(observations: Observations) -> VisitPairs:
     """Return all pairs of successive observations."""
-    later = np.flatnonzero(np.diff(sights.pages, prepend=-1) == 0)
+    later = np.flatnonzero(np.diff(observations.pages, prepend=-1) == 0)
     return VisitPairs(
-        sights.pages[later],
-        sights.times[later] - sights.times[later - 1],
-        sights.faces[later] != sights.faces[later - 1],
+        observations.pages[later],
+        observations.times[later] - observations.times[later - 1],
+        observations.contents[later] != observations.contents[later - 1],
         later,
     )
 
 
-def observed_faces(states: Ints, bodies: Ints) -> Ints:
+def observed_contents(states: Ints, bodies: Ints) -> Ints:
     """Return the face of each visit: its body number, or a code for a redirect or a page that is gone."""
-    faces = np.where((states >= 200) & (states < 300), bodies, NO_OBSERVATION)
-    faces = np.where((states >= 300) & (states < 400), REDIRECT, faces)
-    return np.where((states >= 400) & (states < 500) & ~np.isin(states, TEMPORARY_STATES), GONE, faces)
+    contents = np.where((states >= 200) & (states < 300), bodies, NO_OBSERVATION)
+    contents = np.where((states >= 300) & (states < 400), REDIRECT, contents)
+    return np.where((states >= 400) & (states < 500) & ~np.isin(states, TEMPORARY_STATES), GONE, contents)
 
 
 def parse_http_dates(dates: Iterable[str | None]) -> Floats:
     """Parse HTTP dates in bulk; return seconds since 1970, NaN for invalid dates."""
-    usable = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
-    written = np.array(list(usable), dtype=f"S{_DATE}")
-    letters = written.view(np.uint8).reshape(-1, _DATE).astype(np.int64)
+    padded = (date if date and len(date) == _DATE and date.isascii() else " " * _DATE for date in dates)
+    encoded = np.array(list(padded), dtype=f"S{_DATE}")
+    letters = encoded.view(np.uint8).reshape(-1, _DATE).astype(np.int64)
 
     def number(start: int, end: int) -> Ints:
         digits = letters[:, start:end] - ord("0")
         value = digits @ (10 ** np.arange(end - start)[::-1])
         return np.where(np.all((digits >= 0) & (digits <= 9), axis=1), value, -1)
 
-    names = written.astype(f"U{_DATE}").view("U1").reshape(-1, _DATE)[:, 8:11]
-    joined = np.ascontiguousarray(names).view("U3").ravel()
-    month = np.full(len(written), -1, dtype=np.int64)
+    names = encoded.astype(f"U{_DATE}").view("U1").reshape(-1, _DATE)[:, 8:11]
+    month_names = np.ascontiguousarray(names).view("U3").ravel()
+    month = np.full(len(encoded), -1, dtype=np.int64)
     for place, name in enumerate(_MONTHS):
-        month[joined == name] = place
+        month[month_names == name] = place
     year, day = number(12, 16), number(5, 7)
     hour, minute, second = number(17, 19), number(20, 22), number(23, 25)
     first = (np.maximum(year, 0) - 1970) * 12 + np.maximum(month, 0)

@@ -51,42 +51,42 @@ class RatePriors:
         return seconds
 
 
-def estimate_priors(histories: VisitHistories, tally: ChangeCounts) -> RatePriors:
+def estimate_priors(histories: VisitHistories, change_counts: ChangeCounts) -> RatePriors:
     """Return the priors of all pages, with the shape that maximises the likelihood."""
     chosen = np.flatnonzero(histories.visits >= 2)
     chosen = chosen[:: len(chosen) // SAMPLED_PAGES + 1]
     place = TRIED_SHAPES.index(DEFAULT_PRIOR.changes)
-    best = _pooled(histories, tally, DEFAULT_PRIOR.changes)
+    best = _pooled(histories, change_counts, DEFAULT_PRIOR.changes)
     if not len(chosen):
         return best
     likely = _likelihood(histories, chosen, best)
     for step in (-1, 1):
         while 0 <= place + step < len(TRIED_SHAPES):
-            other = _pooled(histories, tally, TRIED_SHAPES[place + step])
+            other = _pooled(histories, change_counts, TRIED_SHAPES[place + step])
             if (found := _likelihood(histories, chosen, other)) <= likely:
                 break
             best, likely, place = other, found, place + step
     return best
 
 
-def _pooled(histories: VisitHistories, tally: ChangeCounts, shape: float) -> RatePriors:
-    servers, types = _pool(tally.servers), _pool(tally.types)
-    width = int(max(tally.types.max(initial=0), histories.types.max(initial=0))) + 1
-    both = _pool(tally.servers * width + tally.types)
-    nothing = np.zeros(len(tally.gaps), dtype=np.int64)
-    of_all = _most_likely(tally, nothing, np.array([DEFAULT_PRIOR.rate]), shape, PUBLICATION_FACTOR)
-    of_types = _most_likely(tally, types.places, np.repeat(of_all, len(types.names)), shape)
-    of_servers = _most_likely(tally, servers.places, np.repeat(of_all, len(servers.names)), shape)
+def _pooled(histories: VisitHistories, change_counts: ChangeCounts, shape: float) -> RatePriors:
+    servers, types = _pool(change_counts.servers), _pool(change_counts.types)
+    width = int(max(change_counts.types.max(initial=0), histories.types.max(initial=0))) + 1
+    both = _pool(change_counts.servers * width + change_counts.types)
+    nothing = np.zeros(len(change_counts.gaps), dtype=np.int64)
+    of_all = _most_likely(change_counts, nothing, np.array([DEFAULT_PRIOR.rate]), shape, PUBLICATION_FACTOR)
+    of_types = _most_likely(change_counts, types.places, np.repeat(of_all, len(types.names)), shape)
+    of_servers = _most_likely(change_counts, servers.places, np.repeat(of_all, len(servers.names)), shape)
     parents = of_servers[servers.number_of(both.names // width)] if len(both.names) else of_servers
-    of_both = _most_likely(tally, both.places, parents, shape)
-    rates = np.full(len(histories), of_all[0] if len(tally.gaps) else DEFAULT_PRIOR.rate)
-    levels = np.full(len(histories), 1 if len(tally.gaps) else 0)
-    for level, pool, found, wanted in (
+    of_both = _most_likely(change_counts, both.places, parents, shape)
+    rates = np.full(len(histories), of_all[0] if len(change_counts.gaps) else DEFAULT_PRIOR.rate)
+    levels = np.full(len(histories), 1 if len(change_counts.gaps) else 0)
+    for level, pool, found, to_revisit in (
         (2, types, of_types, histories.types),
         (3, servers, of_servers, histories.servers),
         (4, both, of_both, histories.servers * width + histories.types),
     ):
-        number = pool.number_of(wanted)
+        number = pool.number_of(to_revisit)
         rates = np.where(number >= 0, np.append(found, 0.0)[number], rates)
         levels = np.where(number >= 0, level, levels)
     return RatePriors(shape, rates, levels)
@@ -112,7 +112,7 @@ def _pool(names: Ints) -> _Pool:
 
 
 def _most_likely(
-    tally: ChangeCounts, places: Ints, parents: Floats, shape: float, factor: float = POOL_FACTOR
+    change_counts: ChangeCounts, places: Ints, parents: Floats, shape: float, factor: float = POOL_FACTOR
 ) -> Floats:
     """Return the most likely mean rate of each pool, given that of its parent.
 
@@ -124,10 +124,11 @@ def _most_likely(
         middle = found.copy()
         for power in _STEPS * width:
             rates = middle * 10.0**power
-            still = -shape * np.log1p(rates[places] * tally.gaps / shape)
-            seen = tally.unchanged * still + tally.changed * np.log(-np.expm1(np.minimum(still, -1e-300)))
-            far = np.log(rates / parents) / np.log(factor)
-            likely = np.bincount(places, seen, len(parents)) - far**2 / 2
+            still = -shape * np.log1p(rates[places] * change_counts.gaps / shape)
+            changed = np.log(-np.expm1(np.minimum(still, -1e-300)))
+            seen = change_counts.unchanged * still + change_counts.changed * changed
+            log_factor = np.log(rates / parents) / np.log(factor)
+            likely = np.bincount(places, seen, len(parents)) - log_factor**2 / 2
             better = likely > best
             best, found = np.where(better, likely, best), np.where(better, rates, found)
     return found

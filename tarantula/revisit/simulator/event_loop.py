@@ -15,6 +15,15 @@ from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.pages import TICKS_PER_SECOND
 from tarantula.revisit.phases.dispatch import DispatchQueues, next_ready_time, rest_server, take_server
 
+EVENT_KIND_SHIFT = 40
+"""Events are encoded as kind << this, plus the document or crawler."""
+EVENT_SUBJECT_MASK = (1 << EVENT_KIND_SHIFT) - 1
+NEVER_FRESH = inf
+"""Value of `fresh_since` for a stale copy."""
+EVENTS, VISITS, CHANGED, BREACHES, RECORDED, IDLE, ALARMS, COUNTS = 0, 5, 6, 7, 8, 9, 10, 11
+"""Indexes of `counts`: five kinds of events, visits, visits that found a change, politeness breaches, recorded events,
+idle crawlers, pending alarms; and the number of indexes."""
+
 
 class SimulationEvent(IntEnum):
     """Kinds of events. At equal times the lower number comes first."""
@@ -32,19 +41,12 @@ class SimulationEvent(IntEnum):
 
 
 MODIFIED, FREE, READY, STATISTICS, END = (int(event) for event in SimulationEvent)
-EVENT_KIND_SHIFT = 40
-"""Events are encoded as kind << this, plus the document or crawler."""
-EVENT_SUBJECT_MASK = (1 << EVENT_KIND_SHIFT) - 1
 
 
 @njit(cache=True)
-def add_event(line, time, event, whose):  # type: ignore[no-untyped-def]
+def add_event(queue, time, event, subject):  # type: ignore[no-untyped-def]
     """Add an event to the queue."""
-    heap_push(line, time, (event << EVENT_KIND_SHIFT) | whose)
-
-
-NEVER_FRESH = inf
-"""Value of `fresh_since` for a stale copy."""
+    heap_push(queue, time, (event << EVENT_KIND_SHIFT) | subject)
 
 
 class SimulatedDocuments(NamedTuple):
@@ -59,7 +61,7 @@ class SimulatedDocuments(NamedTuple):
 
 
 @njit(cache=True)
-def start_documents(documents, visited, line, horizon):  # type: ignore[no-untyped-def]
+def start_documents(documents, visited, queue, horizon):  # type: ignore[no-untyped-def]
     """Queue the first change of each document; its copy dates from *visited*, or does not exist (NaN)."""
     for document in range(len(documents.rates)):
         rate, law = documents.rates[document], documents.laws[document]
@@ -74,20 +76,20 @@ def start_documents(documents, visited, line, horizon):  # type: ignore[no-untyp
         while time <= 0.0:
             time += next_change(law, rate, documents.draws, document)
         if time <= horizon:
-            add_event(line, time, MODIFIED, document)
+            add_event(queue, time, MODIFIED, document)
 
 
 @njit(cache=True)
-def modify_document(documents, document, now, line, horizon):  # type: ignore[no-untyped-def]
+def modify_document(documents, document, now, queue, horizon):  # type: ignore[no-untyped-def]
     """Apply the change on top of the queue, and queue the next change of the document."""
     if documents.fresh_since[document] != NEVER_FRESH:
         documents.fresh_for[document] += now - documents.fresh_since[document]
         documents.fresh_since[document] = NEVER_FRESH
     time = now + next_change(documents.laws[document], documents.rates[document], documents.draws, document)
     if time <= horizon:
-        heap_replace(line, time, (MODIFIED << EVENT_KIND_SHIFT) | document)
+        heap_replace(queue, time, (MODIFIED << EVENT_KIND_SHIFT) | document)
     else:
-        heap_pop(line)
+        heap_pop(queue)
 
 
 @njit(cache=True)
@@ -118,11 +120,6 @@ def new_documents(rates: Floats, laws: Laws, draws: GeneratorStates) -> Simulate
     return SimulatedDocuments(rates, laws, draws, np.full(len(rates), NEVER_FRESH), np.zeros(len(rates)))
 
 
-EVENTS, VISITS, CHANGED, BREACHES, SEEN, IDLE, ALARMS, COUNTS = 0, 5, 6, 7, 8, 9, 10, 11
-"""Indexes of `counts`: five kinds of events, visits, visits that found a change, politeness breaches, recorded events,
-idle crawlers, pending alarms; and the number of indexes."""
-
-
 class CrawlerPool(NamedTuple):
     """Idle crawlers."""
 
@@ -136,22 +133,22 @@ class VisitLog(NamedTuple):
     """Planned visits, and when they were made."""
 
     documents: Ints
-    made: Floats
+    visit_times: Floats
     """Time of each visit; NaN until it is made."""
-    asked: Floats
+    last_visits: Floats
     """Time of the last visit to each server."""
 
 
 class SimulationState(NamedTuple):
     """Mutable state of a simulation."""
 
-    line: TimeHeap
+    queue: TimeHeap
     queues: DispatchQueues
     documents: SimulatedDocuments
     visits: VisitLog
-    crew: CrawlerPool
+    crawler_pool: CrawlerPool
     counts: Ints
-    diary: Floats
+    event_log: Floats
     """First events as rows of time, kind and subject; its length is the number of recorded events."""
 
 
@@ -170,19 +167,23 @@ class SimulationSpeeds(NamedTuple):
 def run_until_statistics(state, speeds):  # type: ignore[no-untyped-def]
     """Process events until the next statistics or the end; return the time and the kind of event."""
     # Unpacked once: compiled code would count references at each access.
-    line, queues, documents, visits, crew, counts, diary = state
+    queue, queues, documents, visits, crawler_pool, counts, event_log = state
     while True:
-        now, event, whose = line.times[0], line.numbers[0] >> EVENT_KIND_SHIFT, line.numbers[0] & EVENT_SUBJECT_MASK
+        now, event, subject = (
+            queue.times[0],
+            queue.numbers[0] >> EVENT_KIND_SHIFT,
+            queue.numbers[0] & EVENT_SUBJECT_MASK,
+        )
         counts[EVENTS + event] += 1
-        if counts[SEEN] < len(diary):
-            _write_down(diary[counts[SEEN]], now, event, whose)
-            counts[SEEN] += 1
+        if counts[RECORDED] < len(event_log):
+            _record_event(event_log[counts[RECORDED]], now, event, subject)
+            counts[RECORDED] += 1
         if event == MODIFIED:
-            modify_document(documents, whose, now, line, speeds.horizon)
+            modify_document(documents, subject, now, queue, speeds.horizon)
             continue
-        heap_pop(line)
+        heap_pop(queue)
         if event == FREE:
-            crew.idle[counts[IDLE]] = whose
+            crawler_pool.idle[counts[IDLE]] = subject
             counts[IDLE] += 1
         elif event == READY:
             counts[ALARMS] -= 1
@@ -193,41 +194,41 @@ def run_until_statistics(state, speeds):  # type: ignore[no-untyped-def]
             if server < 0:
                 break
             counts[IDLE] -= 1
-            _visit(line, queues, documents, visits, counts, speeds, now, crew.idle[counts[IDLE]], server)
+            _make_visit(queue, queues, documents, visits, counts, speeds, now, crawler_pool.idle[counts[IDLE]], server)
         if counts[IDLE] > 0:
-            _set_alarm(line, crew, counts, next_ready_time(queues), speeds.horizon)
+            _set_alarm(queue, crawler_pool, counts, next_ready_time(queues), speeds.horizon)
 
 
 @njit(cache=True)
-def _visit(line, queues, documents, visits, counts, speeds, now, crawler, server):  # type: ignore[no-untyped-def]
+def _make_visit(queue, queues, documents, visits, counts, speeds, now, crawler, server):  # type: ignore[no-untyped-def]
     """Let a crawler visit the next document of a server."""
     number = queues.following[server]
     document = visits.documents[number]
     # Checked independently of the dispatch code.
-    if now - visits.asked[server] < speeds.politeness:
+    if now - visits.last_visits[server] < speeds.politeness:
         counts[BREACHES] += 1
-    visits.asked[server] = now
-    visits.made[number] = now
+    visits.last_visits[server] = now
+    visits.visit_times[number] = now
     counts[VISITS] += 1
     counts[CHANGED] += visit_document(documents, document, now)
     seconds = speeds.sizes[document] / min(speeds.crawlers[crawler], speeds.servers[server])
     done = now + ceil(seconds * TICKS_PER_SECOND) / TICKS_PER_SECOND
     if done <= speeds.horizon:
-        add_event(line, done, FREE, crawler)
+        add_event(queue, done, FREE, crawler)
     queues.following[server] += 1
     rest_server(queues, server, max(now + speeds.pause, done))
 
 
 @njit(cache=True)
-def _set_alarm(line, crew, counts, due, horizon):  # type: ignore[no-untyped-def]
+def _set_alarm(queue, crawler_pool, counts, due, horizon):  # type: ignore[no-untyped-def]
     """Queue a READY event for the next due visit, unless one is pending."""
     alarms = counts[ALARMS]
-    if due <= horizon and (alarms == 0 or due < crew.alarms[alarms - 1]):
-        crew.alarms[alarms] = due
+    if due <= horizon and (alarms == 0 or due < crawler_pool.alarms[alarms - 1]):
+        crawler_pool.alarms[alarms] = due
         counts[ALARMS] += 1
-        add_event(line, due, READY, crew.idle[counts[IDLE] - 1])
+        add_event(queue, due, READY, crawler_pool.idle[counts[IDLE] - 1])
 
 
 @njit(cache=True)
-def _write_down(row, now, event, whose):  # type: ignore[no-untyped-def]
-    row[0], row[1], row[2] = now, event, whose
+def _record_event(row, now, event, subject):  # type: ignore[no-untyped-def]
+    row[0], row[1], row[2] = now, event, subject

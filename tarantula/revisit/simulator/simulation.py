@@ -21,6 +21,9 @@ from tarantula.revisit.simulator.event_loop import SimulationEvent, add_event
 MOST_CHANGES = 1_000_000_000
 """Most changes to simulate; it takes some minutes."""
 
+SNAPSHOTS = 24
+"""Number of statistics in a horizon."""
+
 
 @dataclass(frozen=True)
 class SimulatedWeb:
@@ -49,26 +52,26 @@ class SimulatedWeb:
         if not count:
             raise TarantulaError("At least one document is needed.")
         if not (len(web.laws) == len(web.sizes) == count and len(web.speeds) == servers):
-            raise TarantulaError("Each document has one size and one law of changes, and each server one speed.")
+            raise TarantulaError("Give one size and one law of change per document, and one speed per server.")
         if not np.all(np.isfinite(web.sizes) & (web.sizes >= 0)):
-            raise TarantulaError("The size of a document is a number from zero on, and not infinite.")
+            raise TarantulaError("A document size must be a finite number, 0 or more.")
         check_speeds(web.speeds, "server")
         return web
 
     def check_changes(self, limits: VisitLimits) -> None:
         """Raise an error if there would be too many changes to simulate."""
-        often = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
-        if not often.sum() <= MOST_CHANGES:
+        changes = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
+        if not changes.sum() <= MOST_CHANGES:
             raise TarantulaError(
-                f"About {often.sum():.3g} changes would be simulated, and {MOST_CHANGES:,} is the most. "
+                f"The simulation would have about {changes.sum():.3g} changes; at most {MOST_CHANGES:,} are allowed. "
                 "Choose lower rates, fewer documents or a shorter horizon."
             )
 
 
-def check_speeds(speeds: Floats, whose: str) -> None:
+def check_speeds(speeds: Floats, owner: str) -> None:
     """Raise an error if a speed is not positive."""
     if not np.all(speeds > 0):
-        raise TarantulaError(f"The speed of a {whose} is a number above zero.")
+        raise TarantulaError(f"The speed of a {owner} must be above 0.")
 
 
 class SimulationSnapshot(NamedTuple):
@@ -100,34 +103,34 @@ class SimulationOutcome:
     """Simulated and expected staleness, with statistics of the visits."""
 
     staleness: float
-    expected: float
+    expected_staleness: float
     """Expected staleness of the visits as they were made."""
-    error: float
+    standard_error: float
     """Standard error of the simulated staleness."""
     planned: int
     visits: int
-    changed: int
+    changed_visits: int
     """Visits that found a change."""
     breaches: int
     """Visits that came too soon after another to the same server."""
-    late: float
+    mean_delay: float
     """Mean delay of visits after their due time, in seconds."""
-    latest: float
+    longest_delay: float
     events: dict[SimulationEvent, int]
-    moments: tuple[SimulationSnapshot, ...]
-    made: Schedule
-    diary: tuple[tuple[float, SimulationEvent, int], ...]
+    snapshots: tuple[SimulationSnapshot, ...]
+    executed: Schedule
+    event_log: tuple[tuple[float, SimulationEvent, int], ...]
 
     @property
     def closest(self) -> float | None:
         """Least seconds between two visits to one server; None if no server was visited twice."""
-        seconds = self.made.closest()
+        seconds = self.executed.closest()
         return seconds if seconds < np.inf else None
 
     @property
-    def errors(self) -> float:
+    def standard_errors_off(self) -> float:
         """Difference of simulated and expected staleness, in standard errors."""
-        return (self.staleness - self.expected) / self.error if self.error else 0.0
+        return (self.staleness - self.expected_staleness) / self.standard_error if self.standard_error else 0.0
 
     @classmethod
     def of(
@@ -137,50 +140,43 @@ class SimulationOutcome:
         web: SimulatedWeb,
         limits: VisitLimits,
         reading: ModelReading,
-        along: list[SimulationSnapshot],
+        snapshots: list[SimulationSnapshot],
     ) -> Self:
         """Compute the outcome at the end."""
-        made = schedule.at(state.visits.made)
+        executed = schedule.at(state.visits.visit_times)
         weights = web.pages.weights
-        found = event_loop.document_freshness(state.documents, limits.horizon)
-        expected = schedule_freshness(made, web.pages, limits, reading, web.laws)
-        late = _late(state)
+        simulated = event_loop.document_freshness(state.documents, limits.horizon)
+        expected = schedule_freshness(executed, web.pages, limits, reading, web.laws)
+        delays = _delays(state)
         return cls(
-            1.0 - weighted_mean(found, weights),
+            1.0 - weighted_mean(simulated, weights),
             1.0 - weighted_mean(expected, weights),
-            _standard_error(found, expected, weights),
+            _standard_error(simulated, expected, weights),
             len(schedule.times),
             int(state.counts[event_loop.VISITS]),
             int(state.counts[event_loop.CHANGED]),
             int(state.counts[event_loop.BREACHES]),
-            float(late.mean()) if len(late) else 0.0,
-            float(late.max(initial=0.0)),
+            float(delays.mean()) if len(delays) else 0.0,
+            float(delays.max(initial=0.0)),
             {event: int(state.counts[event_loop.EVENTS + event]) for event in SimulationEvent},
-            tuple(along),
-            made,
+            tuple(snapshots),
+            executed,
             tuple(
-                (float(time), SimulationEvent(int(kind)), int(whose))
-                for time, kind, whose in state.diary[: _seen(state)]
+                (float(time), SimulationEvent(int(kind)), int(owner))
+                for time, kind, owner in state.event_log[: int(state.counts[event_loop.RECORDED])]
             ),
         )
 
 
-def _late(state: event_loop.SimulationState) -> Floats:
-    late = state.visits.made - state.queues.due
-    return late[~np.isnan(late)]
+def _delays(state: event_loop.SimulationState) -> Floats:
+    delays = state.visits.visit_times - state.queues.due
+    return delays[~np.isnan(delays)]
 
 
-def _seen(state: event_loop.SimulationState) -> int:
-    return int(state.counts[event_loop.SEEN])
-
-
-def _standard_error(found: Floats, expected: Floats, weights: Floats) -> float:
+def _standard_error(simulated: Floats, expected: Floats, weights: Floats) -> float:
     """Documents change independently, so their variances add up."""
-    return float(np.sqrt(((weights * (found - expected)) ** 2).sum()) / weights.sum())
+    return float(np.sqrt(((weights * (simulated - expected)) ** 2).sum()) / weights.sum())
 
-
-SNAPSHOTS = 24
-"""Number of statistics in a horizon."""
 
 SnapshotCallback = Callable[[SimulationSnapshot], None]
 """Receives the statistics on the way."""
@@ -194,63 +190,65 @@ def simulate(
     reading: ModelReading,
     *,
     seed: int = 0,
-    moments: int = SNAPSHOTS,
-    watch: SnapshotCallback = lambda moment: None,
-    diary: int = 0,
+    snapshot_count: int = SNAPSHOTS,
+    on_snapshot: SnapshotCallback = lambda snapshot: None,
+    logged_events: int = 0,
 ) -> SimulationOutcome:
     """Simulate the visits of a schedule by crawlers over the horizon, while documents change."""
     web.check_changes(limits)
     visited = np.zeros(len(web.pages))
     if reading is ModelReading.STEADY:
-        visited = _the_day_before(dispatched_schedule(schedule, web, crawlers, limits), web.pages, limits)
-    state = _begin(schedule, web, crawlers, moments, diary, seed)
-    event_loop.start_documents(state.documents, visited, state.line, limits.horizon)
-    along = []
-    for moment in _moments(state, web, crawlers, limits, moments):
-        along.append(moment)
-        watch(moment)
-    return SimulationOutcome.of(state, schedule, web, limits, reading, along)
+        visited = _previous_visits(dispatched_schedule(schedule, web, crawlers, limits), web.pages, limits)
+    state = _initial_state(schedule, web, crawlers, snapshot_count, logged_events, seed)
+    event_loop.start_documents(state.documents, visited, state.queue, limits.horizon)
+    snapshots = []
+    for snapshot in _snapshots(state, web, crawlers, limits, snapshot_count):
+        snapshots.append(snapshot)
+        on_snapshot(snapshot)
+    return SimulationOutcome.of(state, schedule, web, limits, reading, snapshots)
 
 
 def dispatched_schedule(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> Schedule:
     """Return the schedule as crawlers execute it: phase 3 alone, without changes."""
-    still = replace(web.pages, rates=np.zeros(len(web.pages)))
-    state = _begin(schedule, replace(web, pages=still, laws=all_poisson(len(still))), crawlers, others=1)
-    add_event(state.line, limits.horizon, int(SimulationEvent.END), 0)
+    unchanging = replace(web.pages, rates=np.zeros(len(web.pages)))
+    state = _initial_state(
+        schedule, replace(web, pages=unchanging, laws=all_poisson(len(unchanging))), crawlers, other_events=1
+    )
+    add_event(state.queue, limits.horizon, int(SimulationEvent.END), 0)
     event_loop.run_until_statistics(state, _speeds(web, crawlers, limits))
-    return schedule.at(state.visits.made)
+    return schedule.at(state.visits.visit_times)
 
 
-def _begin(
-    schedule: Schedule, web: SimulatedWeb, crawlers: Floats, others: int, diary: int = 0, seed: int = 0
+def _initial_state(
+    schedule: Schedule, web: SimulatedWeb, crawlers: Floats, other_events: int, logged_events: int = 0, seed: int = 0
 ) -> event_loop.SimulationState:
-    """Queue the visits and free all crawlers; *others* is the room in the event queue for other events."""
+    """Queue the visits and free all crawlers; *other_events* is the room in the event queue for other events."""
     if not len(crawlers):
         raise TarantulaError("At least one crawler is needed.")
     check_speeds(crawlers, "crawler")
     servers = len(schedule.starts) - 1
     state = event_loop.SimulationState(
-        empty_heap(len(web.pages) + len(crawlers) + servers + others),
+        empty_heap(len(web.pages) + len(crawlers) + servers + other_events),
         dispatch_queues(schedule),
         event_loop.new_documents(web.pages.rates, web.laws, generator_states(len(web.pages), seed)),
         event_loop.VisitLog(schedule.pages, np.full(len(schedule.times), np.nan), np.full(servers, -np.inf)),
         event_loop.CrawlerPool(np.empty(len(crawlers), dtype=np.int64), np.empty(servers + 1)),
         np.zeros(event_loop.COUNTS, dtype=np.int64),
-        np.empty((diary, 3)),
+        np.empty((logged_events, 3)),
     )
     for crawler in range(len(crawlers)):
-        add_event(state.line, 0.0, int(SimulationEvent.FREE), crawler)
+        add_event(state.queue, 0.0, int(SimulationEvent.FREE), crawler)
     return state
 
 
-def _moments(
-    state: event_loop.SimulationState, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits, moments: int
+def _snapshots(
+    state: event_loop.SimulationState, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits, snapshot_count: int
 ) -> Iterator[SimulationSnapshot]:
     """Run the simulation; yield statistics on the way and at the end."""
     speeds = _speeds(web, crawlers, limits)
-    for number in range(1, moments):
-        add_event(state.line, limits.horizon * number / moments, int(SimulationEvent.STATISTICS), number)
-    add_event(state.line, limits.horizon, int(SimulationEvent.END), 0)
+    for number in range(1, snapshot_count):
+        add_event(state.queue, limits.horizon * number / snapshot_count, int(SimulationEvent.STATISTICS), number)
+    add_event(state.queue, limits.horizon, int(SimulationEvent.END), 0)
     kind = SimulationEvent.STATISTICS
     while kind is not SimulationEvent.END:
         now, kind = event_loop.run_until_statistics(state, speeds)
@@ -262,7 +260,7 @@ def _speeds(web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> event_l
     return event_loop.SimulationSpeeds(crawlers, web.speeds, web.sizes, limits.politeness, limits.pause, limits.horizon)
 
 
-def _the_day_before(schedule: Schedule, pages: Pages, limits: VisitLimits) -> Floats:
+def _previous_visits(schedule: Schedule, pages: Pages, limits: VisitLimits) -> Floats:
     """Return the time of each page's last visit in a preceding equal horizon; NaN if it has none."""
     last = np.full(len(pages), np.nan)
     # A page is on one server, whose visits are in time order: the last assignment remains.

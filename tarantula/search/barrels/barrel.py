@@ -48,12 +48,17 @@ from tarantula.search.results import CompletionRequest, Completions, SearchReque
 from tarantula.store.journal import last_visible_id
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 
+logger = logging.getLogger(__name__)
+
 HEARTBEAT_SECONDS = 1.0
 """Seconds between two heartbeats."""
 JOURNAL_POLL_SECONDS = 0.2
 """Seconds between two reads of the journal while it has nothing new."""
 
-logger = logging.getLogger(__name__)
+AnswerWork = Callable[[bytes], bytes]
+THREAD_SWITCH_SECONDS = 0.001
+"""Seconds before a thread must release the interpreter if others wait; an answer takes about a dozen."""
+NOT_READY_MESSAGE = "This barrel is catching up with the journal. Ask another."
 
 
 class BarrelNotReady(Exception):
@@ -66,13 +71,13 @@ class BarrelService:
     def __init__(self, database: Database, index: SearchIndex, address: str) -> None:
         self._database = database
         self._index = index
-        self._presence = BarrelHeartbeat(address)
+        self._heartbeat = BarrelHeartbeat(address)
         self._indexer = Indexer(database, index, in_order=True)
         self._finder = SearchFinder(self)
-        self._seen: IndexSnapshot | None = None
-        self._told_of: IndexSnapshot | None = None
-        self._telling = Lock()
-        self._answered = AnswerStatistics()
+        self._published: IndexSnapshot | None = None
+        self._written: IndexSnapshot | None = None
+        self._status_lock = Lock()
+        self._statistics = AnswerStatistics()
 
     @property
     def folder(self) -> Path:
@@ -84,86 +89,86 @@ class BarrelService:
         """Schema of the index."""
         return self._index.schema
 
-    def seen(self) -> IndexSnapshot:
+    def snapshot(self) -> IndexSnapshot:
         """Return the published snapshot of the index; raise `BarrelNotReady` before the first."""
-        if self._seen is None:
+        if self._published is None:
             raise BarrelNotReady
-        return self._seen
+        return self._published
 
     def find(self, request: SearchRequest) -> SearchResults:
         """Answer a search from the published snapshot."""
-        began = monotonic()
+        started = monotonic()
         results = self._finder.find(request)
-        self._answered.add(monotonic() - began)
+        self._statistics.add(monotonic() - started)
         return results
 
-    def complete(self, wish: CompletionRequest) -> Completions:
+    def complete(self, request: CompletionRequest) -> Completions:
         """Complete a query from the published snapshot."""
-        return complete_query(self, wish.prefix)
+        return complete_query(self, request.prefix)
 
-    def follow(self, ending: Event) -> None:
-        """Follow the journal until *ending*; retry while the database is unreachable."""
-        behind, complaint = -1, ""
-        while not ending.is_set():
-            is_hurrying = False
+    def follow_journal(self, stop: Event) -> None:
+        """Follow the journal until *stop*; retry while the database is unreachable."""
+        target, last_error = -1, ""
+        while not stop.is_set():
+            is_catching_up = False
             try:
-                behind = self._head() if behind < 0 else behind
-                step = self._step()
-                if step.place >= behind and (self._seen is None or step.place > self._seen.place):
+                target = self._journal_head() if target < 0 else target
+                step = self._index_step()
+                if step.place >= target and (self._published is None or step.place > self._published.place):
                     self._publish(step.place)
-                is_hurrying = self._seen is None and not step.is_up_to_date
-                complaint = ""
+                is_catching_up = self._published is None and not step.is_up_to_date
+                last_error = ""
             except DatabaseUnavailableError as error:
-                complaint = _say_once(error, complaint)
-            if not is_hurrying:
-                ending.wait(JOURNAL_POLL_SECONDS)
+                last_error = _log_once(error, last_error)
+            if not is_catching_up:
+                stop.wait(JOURNAL_POLL_SECONDS)
 
-    def beat(self, ending: Event) -> None:
-        """Write heartbeats until *ending*, then remove the barrel's row."""
-        complaint = ""
-        while not ending.is_set():
+    def send_heartbeats(self, stop: Event) -> None:
+        """Write heartbeats until *stop*, then remove the barrel's row."""
+        last_error = ""
+        while not stop.is_set():
             try:
-                self._tell()
-                complaint = ""
+                self._write_status()
+                last_error = ""
             except DatabaseUnavailableError as error:
-                complaint = _say_once(error, complaint)
-            ending.wait(HEARTBEAT_SECONDS)
-        with suppress(DatabaseUnavailableError), self._telling, self._database.session() as session:
-            self._presence.leave(session.connection())
+                last_error = _log_once(error, last_error)
+            stop.wait(HEARTBEAT_SECONDS)
+        with suppress(DatabaseUnavailableError), self._status_lock, self._database.session() as session:
+            self._heartbeat.leave(session.connection())
 
-    def _head(self) -> int:
+    def _journal_head(self) -> int:
         with self._database.reading() as session:
             return last_visible_id(session.connection())
 
-    def _step(self) -> IndexerStep:
+    def _index_step(self) -> IndexerStep:
         try:
             return self._indexer.step()
         except ValueError as error:
             raise TarantulaError(
-                f"The index in {self._index.folder} cannot be brought up to date ({error}). "
-                "Make room on its disk; if it is damaged, build it anew with `tarantula barrel --rebuild`."
+                f"The index in {self._index.folder} cannot be updated ({error}). "
+                "Free space on its disk; if it is damaged, rebuild it with `tarantula barrel --rebuild`."
             ) from error
 
     def _publish(self, place: int) -> None:
         """Write the position to the database, then answer from there."""
-        seen = IndexSnapshot(self._index.searcher(), place)
-        self._tell(seen)
-        if self._seen is None:
-            logger.info("Ready, with %s documents.", f"{seen.searcher.num_docs:,}")
-        self._seen = seen
+        snapshot = IndexSnapshot(self._index.searcher(), place)
+        self._write_status(snapshot)
+        if self._published is None:
+            logger.info("Ready, with %s documents.", f"{snapshot.searcher.num_docs:,}")
+        self._published = snapshot
 
-    def _tell(self, new: IndexSnapshot | None = None) -> None:
+    def _write_status(self, new: IndexSnapshot | None = None) -> None:
         # One writer at a time: a heartbeat must not overwrite a newer position.
-        with self._telling:
-            self._told_of = new or self._told_of
+        with self._status_lock:
+            self._written = new or self._written
             with self._database.session() as session:
-                self._presence.beat(session.connection(), self._figures())
+                self._heartbeat.beat(session.connection(), self._status())
 
-    def _figures(self) -> BarrelStatus:
-        seen = self._told_of
-        if seen is None:
-            return BarrelStatus(False, self._index.place, self._index.searcher().num_docs, *self._answered.both())
-        return BarrelStatus(True, seen.place, seen.searcher.num_docs, *self._answered.both())
+    def _status(self) -> BarrelStatus:
+        snapshot = self._written
+        if snapshot is None:
+            return BarrelStatus(False, self._index.place, self._index.searcher().num_docs, *self._statistics.totals())
+        return BarrelStatus(True, snapshot.place, snapshot.searcher.num_docs, *self._statistics.totals())
 
 
 class AnswerStatistics:
@@ -180,19 +185,16 @@ class AnswerStatistics:
             self._number += 1
             self._seconds += seconds
 
-    def both(self) -> tuple[int, float]:
+    def totals(self) -> tuple[int, float]:
         """Return the number of answers and their total seconds."""
         with self._lock:
             return self._number, self._seconds
 
 
-def _say_once(error: DatabaseUnavailableError, said: str) -> str:
-    if str(error) != said:
+def _log_once(error: DatabaseUnavailableError, last_error: str) -> str:
+    if str(error) != last_error:
         logger.error("%s", error)
     return str(error)
-
-
-AnswerWork = Callable[[bytes], bytes]
 
 
 class AnswerThreads:
@@ -200,47 +202,42 @@ class AnswerThreads:
 
     def __init__(self, threads: int) -> None:
         self._loop = asyncio.get_running_loop()
-        self._waiting: SimpleQueue[tuple[AnswerWork, bytes, asyncio.Future[bytes]] | None] = SimpleQueue()
-        self.threads = [Thread(target=self._work, name="answering", daemon=True) for _ in range(threads)]
+        self._jobs: SimpleQueue[tuple[AnswerWork, bytes, asyncio.Future[bytes]] | None] = SimpleQueue()
+        self.threads = [Thread(target=self._run_jobs, name="answering", daemon=True) for _ in range(threads)]
         for thread in self.threads:
             thread.start()
 
     async def answer(self, work: AnswerWork, body: bytes) -> bytes:
         """Run work on a body in a thread; return or raise its result."""
-        answered: asyncio.Future[bytes] = self._loop.create_future()
-        self._waiting.put((work, body, answered))
-        return await answered
+        future: asyncio.Future[bytes] = self._loop.create_future()
+        self._jobs.put((work, body, future))
+        return await future
 
     def end(self) -> None:
         """Stop the threads; running work is not awaited."""
         for _ in self.threads:
-            self._waiting.put(None)
+            self._jobs.put(None)
 
-    def _work(self) -> None:
-        while (asked := self._waiting.get()) is not None:
-            work, body, answered = asked
+    def _run_jobs(self) -> None:
+        while (job := self._jobs.get()) is not None:
+            work, body, future = job
             # The client has disconnected.
-            if answered.cancelled():
+            if future.cancelled():
                 continue
-            told: Callable[[Any], None] = answered.set_result
+            set_result: Callable[[Any], None] = future.set_result
             value: object
             try:
                 value = work(body)
             except BaseException as error:
-                told, value = answered.set_exception, error
+                set_result, value = future.set_exception, error
             with suppress(RuntimeError):
                 # The loop may have ended.
-                self._loop.call_soon_threadsafe(_tell, answered, told, value)
+                self._loop.call_soon_threadsafe(_set_unless_done, future, set_result, value)
 
 
-def _tell(answered: asyncio.Future[bytes], told: Callable[[Any], None], value: object) -> None:
-    if not answered.done():
-        told(value)
-
-
-THREAD_SWITCH_SECONDS = 0.001
-"""Seconds before a thread must release the interpreter if others wait; an answer takes about a dozen."""
-NOT_READY_MESSAGE = "This barrel is catching up with the journal. Ask another."
+def _set_unless_done(future: asyncio.Future[bytes], set_result: Callable[[Any], None], value: object) -> None:
+    if not future.done():
+        set_result(value)
 
 
 def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
@@ -250,11 +247,11 @@ def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
     try:
         check_index_files(folder)
         index = SearchIndex(folder, is_for_writing=True)
-        index.hold()
-        index.seen()
+        index.lock()
+        index.snapshot()
     except (DamagedIndex, ValueError) as error:
         raise TarantulaError(
-            f"The index of this barrel, in {folder}, is damaged. Build it anew with `tarantula barrel --rebuild`."
+            f"The index of this barrel, in {folder}, is damaged. Rebuild it with `tarantula barrel --rebuild`."
         ) from error
     return index
 
@@ -265,48 +262,51 @@ def remove_barrel_index(folder: Path) -> None:
         return
     names = {path.name for path in folder.iterdir()}
     if names and not names & {"place.json", "meta.json"}:
-        raise TarantulaError(f"{folder} has other files than those of an index. Name another with --folder.")
+        raise TarantulaError(f"{folder} has files that do not belong to an index. Choose another folder with --folder.")
     remove_index(folder)
 
 
-async def run_barrel(barrel: BarrelService, taken: socket.socket) -> None:
+async def run_barrel(barrel: BarrelService, listener: socket.socket) -> None:
     """Run a barrel until Ctrl-C or SIGTERM."""
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
-    await serve_barrel(barrel, taken, shutdown_event())
+    await serve_barrel(barrel, listener, shutdown_event())
 
 
-async def serve_barrel(barrel: BarrelService, taken: socket.socket, told: asyncio.Event) -> None:
-    """Run a barrel until *told* is set, or until it can no longer follow the journal."""
-    loop, stopping, ending = asyncio.get_running_loop(), Event(), asyncio.Event()
-    answering = AnswerThreads(max(2, os.cpu_count() or 2))
+async def serve_barrel(barrel: BarrelService, listener: socket.socket, shutdown: asyncio.Event) -> None:
+    """Run a barrel until *shutdown* is set, or until it can no longer follow the journal."""
+    loop, stop_following, stop_serving = asyncio.get_running_loop(), Event(), asyncio.Event()
+    threads = AnswerThreads(max(2, os.cpu_count() or 2))
 
-    def answers(answer: Callable[[BarrelService, bytes], BaseModel]) -> JsonHandler:
-        return partial(answering.answer, partial(_answer, answer, barrel))
+    def handler(answer: Callable[[BarrelService, bytes], BaseModel]) -> JsonHandler:
+        return partial(threads.answer, partial(_answer, answer, barrel))
 
-    with ThreadPoolExecutor(2, "following") as following:
-        work = [loop.run_in_executor(following, job, stopping) for job in (barrel.follow, barrel.beat)]
-        routes = {"/find": ("POST", answers(_found)), "/complete": ("POST", answers(_completed))}
-        serving = asyncio.create_task(JsonServer(routes).run(taken, ending))
-        for job in work:
-            job.add_done_callback(lambda _: told.set())
-        await told.wait()
-        stopping.set()
+    with ThreadPoolExecutor(2, "following") as executor:
+        jobs = [
+            loop.run_in_executor(executor, job, stop_following)
+            for job in (barrel.follow_journal, barrel.send_heartbeats)
+        ]
+        routes = {"/find": ("POST", handler(_find)), "/complete": ("POST", handler(_complete))}
+        serving = asyncio.create_task(JsonServer(routes).run(listener, stop_serving))
+        for job in jobs:
+            job.add_done_callback(lambda _: shutdown.set())
+        await shutdown.wait()
+        stop_following.set()
         # First remove the barrel from the database, then stop answering.
-        await asyncio.wait(work)
-        ending.set()
+        await asyncio.wait(jobs)
+        stop_serving.set()
         await serving
-    answering.end()
-    for job in work:
+    threads.end()
+    for job in jobs:
         job.result()
 
 
-def _found(barrel: BarrelService, body: bytes) -> SearchResults:
+def _find(barrel: BarrelService, body: bytes) -> SearchResults:
     return barrel.find(parse_body(SearchRequest, body))
 
 
-def _completed(barrel: BarrelService, body: bytes) -> Completions:
+def _complete(barrel: BarrelService, body: bytes) -> Completions:
     return barrel.complete(parse_body(CompletionRequest, body))
 
 

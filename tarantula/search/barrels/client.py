@@ -31,15 +31,15 @@ class GatewayClient:
     def __init__(self, address: str) -> None:
         try:
             parts = urlsplit(address)
-            is_one = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+            is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
         except ValueError:
-            is_one = False
-        if not is_one:
-            raise TarantulaError(f"{address} is no address of a gateway. Write it as http://127.0.0.1:7700.")
+            is_valid = False
+        if not is_valid:
+            raise TarantulaError(f"{address} is not the address of a gateway. Write it like http://127.0.0.1:7700.")
         self._address = address.rstrip("/")
-        self._kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._connection_class = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._server = parts.netloc
-        self._folder = parts.path.rstrip("/")
+        self._path = parts.path.rstrip("/")
         self._lock = Lock()
         self._idle: list[HTTPConnection] = []
 
@@ -59,31 +59,31 @@ class GatewayClient:
             while self._idle:
                 self._idle.pop().close()
 
-    def _answer(self, path: str, wish: BaseModel, kind: type[Answer]) -> Answer:
-        status, body = self._post(f"{self._folder}{path}", wish.model_dump_json().encode())
+    def _answer(self, path: str, request: BaseModel, kind: type[Answer]) -> Answer:
+        status, body = self._post(f"{self._path}{path}", request.model_dump_json().encode())
         try:
             if status == HTTPStatus.OK:
                 return kind.model_validate_json(body)
-            sentence = str(json.loads(body)["error"])
+            message = str(json.loads(body)["error"])
         except (ValidationError, ValueError, KeyError, TypeError) as error:
-            raise TarantulaError(f"What answers at {self._address} is no gateway of this version.") from error
-        raise ConflictError(sentence) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(sentence)
+            raise TarantulaError(f"The server at {self._address} is not a gateway of this version.") from error
+        raise ConflictError(message) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(message)
 
     def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
         try:
             # An idle connection may have been closed by the gateway; repeating the request is safe.
-            while (rested := self._rested()) is not None:
+            while (idle := self._idle_connection()) is not None:
                 with suppress(ConnectionError, HTTPException):
-                    return self._exchange(rested, path, body)
-            return self._exchange(self._kind(self._server, timeout=ANSWER_TIMEOUT_SECONDS), path, body)
+                    return self._exchange(idle, path, body)
+            return self._exchange(self._connection_class(self._server, timeout=ANSWER_TIMEOUT_SECONDS), path, body)
         except (OSError, HTTPException) as error:
-            words = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ConflictError(
-                f"The gateway at {self._address} does not answer ({words}). Start it with `tarantula gateway`."
+                f"The gateway at {self._address} does not answer ({reason}). Start it with `tarantula gateway`."
             ) from error
 
     def _exchange(self, connection: HTTPConnection, path: str, body: bytes) -> tuple[int, bytes]:
-        with _closed_if_it_fails(connection):
+        with _closed_on_error(connection):
             connection.request("POST", path, body, {"Content-Type": "application/json"})
             answer = connection.getresponse()
             status, content = answer.status, answer.read()
@@ -94,13 +94,13 @@ class GatewayClient:
                 connection.close()
         return status, content
 
-    def _rested(self) -> HTTPConnection | None:
+    def _idle_connection(self) -> HTTPConnection | None:
         with self._lock:
             return self._idle.pop() if self._idle else None
 
 
 @contextmanager
-def _closed_if_it_fails(connection: HTTPConnection) -> Iterator[None]:
+def _closed_on_error(connection: HTTPConnection) -> Iterator[None]:
     try:
         yield
     except BaseException:

@@ -39,10 +39,29 @@ from tarantula.search.query_counts import WRITE_INTERVAL_SECONDS, QueryCounter
 from tarantula.search.results import CompletionRequest, SearchRequest
 from tarantula.store.liveness import BarrelMonitor, LiveBarrel
 
+logger = logging.getLogger(__name__)
+
 LOOKUP_TIMEOUT_SECONDS = 2.0
 """Seconds to read the barrels from the database; after that the last read is used."""
 
-logger = logging.getLogger(__name__)
+BARREL_TIMEOUT_SECONDS = 5.0
+"""Seconds that one barrel has to answer."""
+QUESTION_TIMEOUT_SECONDS = 15.0
+"""Seconds that barrels are tried for one query."""
+SECOND_BARREL_AFTER_SECONDS = 1.0
+"""Seconds after which a second barrel is asked in parallel."""
+FAILURE_PENALTY_SECONDS = 5.0
+"""Seconds that a failed barrel is asked only if there is no other."""
+RETRY_PAUSE_SECONDS = 0.05
+"""Seconds before failed barrels are tried again."""
+LARGEST_ANSWER_BYTES = 10_000_000
+"""Largest answer of a barrel."""
+_PLACE = re.compile(rb'[{,]"place":(\d+)\}$')
+PLACE_SUFFIX_BYTES = 40
+"""Bytes at the end of an answer that hold its position."""
+NO_BARREL_MESSAGE = "No barrel is running. Start one with `tarantula barrel`."
+CATCHING_UP_MESSAGE = "The barrels are catching up with the collected documents. Try again in a moment."
+NO_ANSWER_MESSAGE = "The barrels do not answer. Check their logs, or start another one with `tarantula barrel`."
 
 
 class LiveBarrels(NamedTuple):
@@ -66,97 +85,75 @@ class BarrelDirectory:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._thread = ThreadPoolExecutor(1, "looking")
+        self._thread = ThreadPoolExecutor(1, "barrel-directory")
         self._connection: Connection | None = None
-        self._signs = BarrelMonitor()
-        self._waited_for: asyncio.Future[LiveBarrels] | None = None
-        self._looking: asyncio.Task[None] | None = None
+        self._monitor = BarrelMonitor()
+        self._waiting: asyncio.Future[LiveBarrels] | None = None
+        self._task: asyncio.Task[None] | None = None
         self._reading: asyncio.Future[LiveBarrels] | None = None
         self._last: LiveBarrels | None = None
-        self._complaint = ""
+        self._last_error = ""
 
-    async def look(self) -> LiveBarrels:
+    async def live(self) -> LiveBarrels:
         """Return the live barrels, from a read that starts after this call."""
-        if self._waited_for is None:
-            self._waited_for = asyncio.get_running_loop().create_future()
-        if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look_for_all())
-        return await asyncio.shield(self._waited_for)
+        if self._waiting is None:
+            self._waiting = asyncio.get_running_loop().create_future()
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._read_for_all())
+        return await asyncio.shield(self._waiting)
 
     async def close(self) -> None:
         """Close the database connection, within the time limit."""
         with suppress(TimeoutError):
             async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
-                await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
+                await asyncio.get_running_loop().run_in_executor(self._thread, self._disconnect)
         self._thread.shutdown(wait=False)
 
-    async def _look_for_all(self) -> None:
-        while self._waited_for is not None:
-            waiting, self._waited_for = self._waited_for, None
+    async def _read_for_all(self) -> None:
+        while self._waiting is not None:
+            future, self._waiting = self._waiting, None
             try:
-                waiting.set_result(await self._seen())
+                future.set_result(await self._current())
             except Exception as error:
-                waiting.set_exception(error)
+                future.set_exception(error)
 
-    async def _seen(self) -> LiveBarrels:
+    async def _current(self) -> LiveBarrels:
         try:
             self._last = await self._read()
-            self._complaint = ""
+            self._last_error = ""
         except (DatabaseUnavailableError, TimeoutError) as error:
-            self._say_once(str(error) or "The database takes long to answer.")
+            self._log_once(str(error) or "The database does not answer in time.")
             if self._last is None:
-                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, self._complaint) from error
+                raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, self._last_error) from error
         return self._last
 
     async def _read(self) -> LiveBarrels:
         """Read the table, unless an earlier read is still running."""
         if self._reading is not None and not self._reading.done():
             raise TimeoutError
-        self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._living)
+        self._reading = asyncio.get_running_loop().run_in_executor(self._thread, self._read_table)
         async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
             return await asyncio.shield(self._reading)
 
-    def _living(self) -> LiveBarrels:
+    def _read_table(self) -> LiveBarrels:
         """Read the table, in the one thread that owns the connection; drop the connection on any error."""
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
-                return LiveBarrels(self._signs.live(self._connection))
+                return LiveBarrels(self._monitor.living(self._connection))
         except BaseException:
-            self._let_go()
+            self._disconnect()
             raise
 
-    def _let_go(self) -> None:
+    def _disconnect(self) -> None:
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _say_once(self, complaint: str) -> None:
-        if complaint != self._complaint:
-            logger.error("%s", complaint)
-        self._complaint = complaint
-
-
-BARREL_TIMEOUT_SECONDS = 5.0
-"""Seconds that one barrel has to answer."""
-QUESTION_TIMEOUT_SECONDS = 15.0
-"""Seconds that barrels are tried for one query."""
-SECOND_BARREL_AFTER_SECONDS = 1.0
-"""Seconds after which a second barrel is asked in parallel."""
-FAILURE_PENALTY_SECONDS = 5.0
-"""Seconds that a failed barrel is asked only if there is no other."""
-RETRY_PAUSE_SECONDS = 0.05
-"""Seconds before failed barrels are tried again."""
-LARGEST_ANSWER_BYTES = 10_000_000
-"""Largest answer of a barrel."""
-
-_PLACE = re.compile(rb'[{,]"place":(\d+)\}$')
-PLACE_SUFFIX_BYTES = 40
-"""Bytes at the end of an answer that hold its position."""
-
-NO_BARREL_MESSAGE = "There is no barrel that can be asked. Start one with `tarantula barrel`."
-CATCHING_UP_MESSAGE = "The barrels are catching up with what was collected. Ask again in a moment."
-NO_ANSWER_MESSAGE = "The barrels do not answer. See what they say, or start another with `tarantula barrel`."
+    def _log_once(self, message: str) -> None:
+        if message != self._last_error:
+            logger.error("%s", message)
+        self._last_error = message
 
 
 class BarrelQuestion(NamedTuple):
@@ -170,87 +167,87 @@ class BarrelQuestion(NamedTuple):
 class Gateway:
     """Forwards queries to barrels."""
 
-    def __init__(self, lookout: BarrelDirectory, counts: QueryCounter) -> None:
-        self._lookout = lookout
-        self._counts = counts
+    def __init__(self, directory: BarrelDirectory, counter: QueryCounter) -> None:
+        self._directory = directory
+        self._counter = counter
         self._client = HttpClient(max_idle_per_server=32)
-        self._under_way = Counter[int]()
-        self._doubtful: dict[int, float] = {}
+        self._running = Counter[int]()
+        self._penalised_until: dict[int, float] = {}
 
     async def find(self, body: bytes) -> bytes:
         """Forward a search to a barrel; raise an error if none answers."""
         request = parse_body(SearchRequest, body)
-        self._counts.note(request)
+        self._counter.note(request)
         return await self._answer(BarrelQuestion("/find", request.query, request.model_dump_json().encode()))
 
     async def complete(self, body: bytes) -> bytes:
         """Forward a completion request to a barrel; raise an error if none answers."""
-        wish = parse_body(CompletionRequest, body)
-        return await self._answer(BarrelQuestion("/complete", wish.prefix, wish.model_dump_json().encode()))
+        request = parse_body(CompletionRequest, body)
+        return await self._answer(BarrelQuestion("/complete", request.prefix, request.model_dump_json().encode()))
 
     async def close(self) -> None:
         """Close all connections."""
         await self._client.close()
-        await self._lookout.close()
+        await self._directory.close()
 
     async def _answer(self, question: BarrelQuestion) -> bytes:
         try:
             async with asyncio.timeout(QUESTION_TIMEOUT_SECONDS):
-                return await self._asked(question)
+                return await self._ask_barrels(question)
         except TimeoutError:
             raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, NO_ANSWER_MESSAGE) from None
 
-    async def _asked(self, question: BarrelQuestion) -> bytes:
+    async def _ask_barrels(self, question: BarrelQuestion) -> bytes:
         """Ask one barrel after the other; a slow barrel may still answer while others are asked."""
         tried: set[int] = set()
-        under_way: set[asyncio.Task[bytes | None]] = set()
+        running: set[asyncio.Task[bytes | None]] = set()
         try:
             while True:
-                look = await self._lookout.look()
-                barrel = self._chosen(look, tried, question)
+                live = await self._directory.live()
+                barrel = self._choose(live, tried, question)
                 if barrel is not None:
                     tried.add(barrel.id)
-                    under_way.add(self._begun(barrel, question, look.place))
-                elif not under_way:
+                    running.add(self._start(barrel, question, live.place))
+                elif not running:
                     tried.clear()
                     await asyncio.sleep(RETRY_PAUSE_SECONDS)
                     continue
-                done, under_way = await asyncio.wait(
-                    under_way, timeout=SECOND_BARREL_AFTER_SECONDS, return_when=asyncio.FIRST_COMPLETED
+                done, running = await asyncio.wait(
+                    running, timeout=SECOND_BARREL_AFTER_SECONDS, return_when=asyncio.FIRST_COMPLETED
                 )
                 for answer in filter(None, (task.result() for task in done)):
                     return answer
         finally:
-            for task in under_way:
+            for task in running:
                 task.cancel()
 
-    def _chosen(self, look: LiveBarrels, tried: set[int], question: BarrelQuestion) -> LiveBarrel | None:
+    def _choose(self, live: LiveBarrels, tried: set[int], question: BarrelQuestion) -> LiveBarrel | None:
         """Return the untried barrel with the least load and no recent failure; ties are broken by query."""
-        if not look.ready:
-            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP_MESSAGE if look.barrels else NO_BARREL_MESSAGE)
-        untried = [barrel for barrel in look.ready if barrel.id not in tried]
-        return min(untried, key=lambda one: self._reluctance(one, question), default=None)
+        if not live.ready:
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, CATCHING_UP_MESSAGE if live.barrels else NO_BARREL_MESSAGE)
+        candidates = [barrel for barrel in live.ready if barrel.id not in tried]
+        return min(candidates, key=lambda one: self._priority(one, question), default=None)
 
-    def _reluctance(self, barrel: LiveBarrel, question: BarrelQuestion) -> tuple[bool, int, int]:
-        is_doubtful = monotonic() < self._doubtful.get(barrel.id, 0.0)
+    def _priority(self, barrel: LiveBarrel, question: BarrelQuestion) -> tuple[bool, int, int]:
+        is_penalised = monotonic() < self._penalised_until.get(barrel.id, 0.0)
         # CRC instead of hash(), so that all gateways choose the same barrel for a query.
-        return is_doubtful, self._under_way[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
+        return is_penalised, self._running[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
 
-    def _begun(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> asyncio.Task[bytes | None]:
-        self._under_way[barrel.id] += 1
+    def _start(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> asyncio.Task[bytes | None]:
+        self._running[barrel.id] += 1
         task = asyncio.create_task(self._ask(barrel, question, place))
-        task.add_done_callback(lambda _: self._leave(barrel))
+        task.add_done_callback(lambda _: self._finish(barrel))
         return task
 
-    def _leave(self, barrel: LiveBarrel) -> None:
-        self._under_way[barrel.id] -= 1
+    def _finish(self, barrel: LiveBarrel) -> None:
+        self._running[barrel.id] -= 1
         # Barrel ids are never reused: without this the counter would grow for years.
-        if not self._under_way[barrel.id]:
-            del self._under_way[barrel.id]
+        if not self._running[barrel.id]:
+            del self._running[barrel.id]
 
     async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> bytes | None:
         """Return a barrel's answer from a position of at least *place*, or None."""
-        ask = FetchRequest(
+        request = FetchRequest(
             f"{barrel.address}{question.path}",
             headers=[(b"Content-Type", JSON_TYPE.encode())],
             method="POST",
@@ -259,48 +256,48 @@ class Gateway:
             max_size=LARGEST_ANSWER_BYTES,
             is_repeatable=True,
         )
-        began = monotonic()
+        started = monotonic()
         try:
-            exchange = await self._client.fetch(ask)
+            exchange = await self._client.fetch(request)
             if exchange.status == HTTPStatus.OK and answer_place(exchange.body) >= place:
                 return exchange.body
         except DownloadError:
             pass
         except asyncio.CancelledError:
             # Another barrel was faster, or the client has disconnected.
-            if monotonic() - began > SECOND_BARREL_AFTER_SECONDS:
-                self._doubt(barrel)
+            if monotonic() - started > SECOND_BARREL_AFTER_SECONDS:
+                self._penalise(barrel)
             raise
-        self._doubt(barrel)
+        self._penalise(barrel)
         return None
 
-    def _doubt(self, barrel: LiveBarrel) -> None:
+    def _penalise(self, barrel: LiveBarrel) -> None:
         now = monotonic()
-        lately = {number: until for number, until in self._doubtful.items() if until > now}
-        self._doubtful = {**lately, barrel.id: now + FAILURE_PENALTY_SECONDS}
+        recent = {number: until for number, until in self._penalised_until.items() if until > now}
+        self._penalised_until = {**recent, barrel.id: now + FAILURE_PENALTY_SECONDS}
 
 
 def answer_place(answer: bytes) -> int:
     """Return the position at the end of a barrel's answer; -1 if there is none."""
-    told = _PLACE.search(answer[-PLACE_SUFFIX_BYTES:])
-    return int(told[1]) if told else -1
+    found = _PLACE.search(answer[-PLACE_SUFFIX_BYTES:])
+    return int(found[1]) if found else -1
 
 
-async def run_gateway(database: Database, taken: socket.socket) -> None:
+async def run_gateway(database: Database, listener: socket.socket) -> None:
     """Run a gateway until Ctrl-C or SIGTERM."""
     # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
-    counts = QueryCounter(database)
-    gateway = Gateway(BarrelDirectory(database), counts)
-    writing = asyncio.create_task(_write(counts))
+    counter = QueryCounter(database)
+    gateway = Gateway(BarrelDirectory(database), counter)
+    writer = asyncio.create_task(_write_regularly(counter))
     routes = {"/find": ("POST", gateway.find), "/complete": ("POST", gateway.complete)}
-    await JsonServer(routes).run(taken, shutdown_event())
-    writing.cancel()
+    await JsonServer(routes).run(listener, shutdown_event())
+    writer.cancel()
     await gateway.close()
-    await asyncio.to_thread(counts.write)
+    await asyncio.to_thread(counter.write)
 
 
-async def _write(counts: QueryCounter) -> None:
+async def _write_regularly(counter: QueryCounter) -> None:
     while True:
         await asyncio.sleep(WRITE_INTERVAL_SECONDS)
-        await asyncio.to_thread(counts.write)
+        await asyncio.to_thread(counter.write)

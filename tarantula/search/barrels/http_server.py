@@ -27,6 +27,8 @@ from pydantic import ValidationError
 from tarantula.core.messages import validation_messages
 from tarantula.search.results import CompletionRequest, SearchRequest
 
+logger = logging.getLogger(__name__)
+
 LARGEST_HEAD = 16 * 1024
 """Largest request head, in bytes."""
 LARGEST_BODY = 1_000_000
@@ -37,12 +39,31 @@ _LINE = re.compile(r"([A-Z]{1,20}) (/[\x21-\x7e]*) HTTP/1\.([01])")
 _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*")
 _LENGTH = re.compile(r"\d{1,12}")
 
+IDLE_TIMEOUT_SECONDS = 60.0
+"""Seconds that a connection may be idle."""
+TRANSFER_TIMEOUT_SECONDS = 10.0
+"""Seconds for receiving the body of a request, and for sending its answer."""
+LINGER_SECONDS = 1.0
+"""Seconds to drain a refused request: a client that is cut off while it writes may miss the error."""
+HttpAnswer = tuple[HTTPStatus, bytes]
+MOST_CONNECTIONS = 500
+SHUTDOWN_GRACE_SECONDS = 2.0
+"""Seconds to finish current answers at shutdown."""
+DEADLINE_CHECK_SECONDS = 0.25
+"""Seconds between two checks for connections past their deadline."""
+
+JsonHandler = Callable[[bytes], Awaitable[bytes]]
+"""Turns a JSON request body into a JSON answer body, or raises `HttpError`."""
+JsonRoutes = Mapping[str, tuple[str, JsonHandler]]
+"""Method and handler of each path."""
+RequestModel = TypeVar("RequestModel", SearchRequest, CompletionRequest)
+
 
 class HttpError(Exception):
     """Request that gets an error status, with a message."""
 
-    def __init__(self, status: HTTPStatus, sentence: str) -> None:
-        super().__init__(sentence)
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
         self.status = status
 
 
@@ -58,54 +79,46 @@ class RequestHead(NamedTuple):
     def length(self) -> int:
         """Length of the body in bytes; raises `HttpError` if the body is not acceptable."""
         if "transfer-encoding" in self.headers:
-            raise HttpError(HTTPStatus.LENGTH_REQUIRED, "Say how long the body is, with Content-Length.")
+            raise HttpError(HTTPStatus.LENGTH_REQUIRED, "Send a Content-Length; chunked bodies are not supported.")
         length = self.headers.get("content-length", "0")
         if not _LENGTH.fullmatch(length):
-            raise HttpError(HTTPStatus.BAD_REQUEST, "The Content-Length is no number.")
+            raise HttpError(HTTPStatus.BAD_REQUEST, "The Content-Length is not a number.")
         if int(length) > LARGEST_BODY:
-            sentence = f"The body is larger than {LARGEST_BODY:,} bytes."
-            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, sentence)
+            message = f"The body is larger than {LARGEST_BODY:,} bytes."
+            raise HttpError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, message)
         # A browser cannot send JSON to another site without a preflight request, so this prevents cross-site requests.
         if int(length) and self.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON_TYPE:
-            raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send it as {JSON_TYPE}.")
+            raise HttpError(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"Send the body as {JSON_TYPE}.")
         return int(length)
 
     @property
     def is_last(self) -> bool:
         """Whether the connection closes after this request."""
-        wish = self.headers.get("connection", "").lower()
-        return wish == "close" or (not self.version and wish != "keep-alive")
+        connection = self.headers.get("connection", "").lower()
+        return connection == "close" or (not self.version and connection != "keep-alive")
 
 
 def parse_head(received: bytes) -> tuple[RequestHead, bytes] | None:
     """Return the head of a request and the bytes after it; None if the head is incomplete."""
     raw, end, rest = received.partition(END_OF_HEAD)
     if len(raw) > LARGEST_HEAD:
-        sentence = f"The head of the request is larger than {LARGEST_HEAD:,} bytes."
-        raise HttpError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, sentence)
+        message = f"The head of the request is larger than {LARGEST_HEAD:,} bytes."
+        raise HttpError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, message)
     return (_parsed(raw.decode("latin-1")), rest) if end else None
 
 
 def _parsed(raw: str) -> RequestHead:
     first, *lines = raw.split("\r\n")
-    begun = _LINE.fullmatch(first)
+    request_line = _LINE.fullmatch(first)
     pairs = [_HEADER.fullmatch(line) for line in lines]
-    if begun is None or None in pairs:
-        raise HttpError(HTTPStatus.BAD_REQUEST, "This is no request of HTTP/1.1.")
+    if request_line is None or None in pairs:
+        raise HttpError(HTTPStatus.BAD_REQUEST, "This is not a valid HTTP/1.1 request.")
     headers = [(pair[1].lower(), pair[2]) for pair in pairs if pair]
     if sum(name == "content-length" for name, _ in headers) > 1:
         raise HttpError(HTTPStatus.BAD_REQUEST, "There is more than one Content-Length.")
-    return RequestHead(begun[1], begun[2], int(begun[3]), dict(headers))
+    return RequestHead(request_line[1], request_line[2], int(request_line[3]), dict(headers))
 
 
-IDLE_TIMEOUT_SECONDS = 60.0
-"""Seconds that a connection may be idle."""
-TRANSFER_TIMEOUT_SECONDS = 10.0
-"""Seconds for receiving the body of a request, and for sending its answer."""
-LINGER_SECONDS = 1.0
-"""Seconds to drain a refused request: a client that is cut off while it writes may miss the error."""
-
-HttpAnswer = tuple[HTTPStatus, bytes]
 AnswerFunction = Callable[[RequestHead, bytes], Awaitable[HttpAnswer]]
 """Answers a request; never raises."""
 
@@ -123,7 +136,7 @@ class ServerConnection(asyncio.Protocol):
         """Loop time by which the client must have sent or received data."""
         self.is_last = False
         """Whether the connection closes after the current answer."""
-        self._ask = ask
+        self._answer_request = ask
         self._on_open, self._on_close = on_open, on_close
         self._loop = asyncio.get_running_loop()
         self._received = b""
@@ -136,7 +149,7 @@ class ServerConnection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         # Stop reading as soon as the client does not read its answers.
         self._transport.set_write_buffer_limits(0)
-        self._wait_for(IDLE_TIMEOUT_SECONDS)
+        self._set_timeout(IDLE_TIMEOUT_SECONDS)
         self._on_open(self)
 
     def data_received(self, data: bytes) -> None:
@@ -148,18 +161,18 @@ class ServerConnection(asyncio.Protocol):
             self._transport.pause_reading()
             self._is_paused = True
         else:
-            self._go_on()
+            self._start_answer()
 
     def pause_writing(self) -> None:
         """Start the timeout for a client that does not read its answer."""
         self._is_full = True
-        self._wait_for(TRANSFER_TIMEOUT_SECONDS)
+        self._set_timeout(TRANSFER_TIMEOUT_SECONDS)
 
     def resume_writing(self) -> None:
         """Continue after the client has read its answer."""
         self._is_full = False
         if self._answering is None:
-            self._rest()
+            self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Cancel the current answer when the client has disconnected."""
@@ -171,7 +184,7 @@ class ServerConnection(asyncio.Protocol):
         """Send an error and close."""
         self._is_refused = True
         self._send(*error_answer(error))
-        self._wait_for(LINGER_SECONDS)
+        self._set_timeout(LINGER_SECONDS)
 
     def close(self) -> None:
         """Close after the current answer."""
@@ -187,10 +200,10 @@ class ServerConnection(asyncio.Protocol):
     def _is_busy(self) -> bool:
         return self._answering is not None or self._is_full
 
-    def _go_on(self) -> None:
+    def _start_answer(self) -> None:
         """Start to answer if a complete request has been received."""
         try:
-            body = self._next()
+            body = self._next_body()
         except HttpError as error:
             self.refuse(error)
             return
@@ -199,14 +212,14 @@ class ServerConnection(asyncio.Protocol):
             self._answering = self._loop.create_task(self._answer(self._head, body))
             self._head = None
 
-    def _next(self) -> bytes | None:
+    def _next_body(self) -> bytes | None:
         """Return the body of the next request; None if it is incomplete."""
         if self._head is None:
             read = parse_head(self._received)
             if read is None:
                 return None
             self._head, self._received = read
-            self._wait_for(TRANSFER_TIMEOUT_SECONDS)
+            self._set_timeout(TRANSFER_TIMEOUT_SECONDS)
         length = self._head.length
         if len(self._received) < length:
             return None
@@ -214,24 +227,24 @@ class ServerConnection(asyncio.Protocol):
         return body
 
     async def _answer(self, head: RequestHead, body: bytes) -> None:
-        answer = await self._ask(head, body)
+        answer = await self._answer_request(head, body)
         self.is_last = self.is_last or head.is_last
         self._send(*answer)
         self._answering = None
         if self.is_last:
-            self._wait_for(TRANSFER_TIMEOUT_SECONDS)
+            self._set_timeout(TRANSFER_TIMEOUT_SECONDS)
             self._transport.close()
         elif not self._is_full:
-            self._rest()
+            self._await_request()
 
-    def _rest(self) -> None:
+    def _await_request(self) -> None:
         """Wait for the next request, or start it if it has been received."""
-        self._wait_for(IDLE_TIMEOUT_SECONDS)
+        self._set_timeout(IDLE_TIMEOUT_SECONDS)
         if self._is_paused:
             self._transport.resume_reading()
             self._is_paused = False
         if self._received:
-            self._go_on()
+            self._start_answer()
 
     def _send(self, status: HTTPStatus, body: bytes) -> None:
         connection = "close" if self.is_last or self._is_refused else "keep-alive"
@@ -243,27 +256,13 @@ class ServerConnection(asyncio.Protocol):
         )
         self._transport.write("\r\n".join((*lines, "", "")).encode() + body)
 
-    def _wait_for(self, seconds: float) -> None:
+    def _set_timeout(self, seconds: float) -> None:
         self.deadline = self._loop.time() + seconds
 
 
 def error_answer(error: HttpError) -> HttpAnswer:
     """Return an error as a JSON answer."""
     return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()
-
-
-MOST_CONNECTIONS = 500
-SHUTDOWN_GRACE_SECONDS = 2.0
-"""Seconds to finish current answers at shutdown."""
-DEADLINE_CHECK_SECONDS = 0.25
-"""Seconds between two checks for connections past their deadline."""
-
-logger = logging.getLogger(__name__)
-
-JsonHandler = Callable[[bytes], Awaitable[bytes]]
-"""Turns a JSON request body into a JSON answer body, or raises `HttpError`."""
-JsonRoutes = Mapping[str, tuple[str, JsonHandler]]
-"""Method and handler of each path."""
 
 
 class JsonServer:
@@ -275,36 +274,36 @@ class JsonServer:
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
-    async def run(self, taken: socket.socket, ending: asyncio.Event) -> None:
-        """Serve on a socket until *ending* is set; then finish current answers within a grace period."""
-        server = await asyncio.get_running_loop().create_server(self._conversation, sock=taken)
-        watching = asyncio.create_task(self._watch())
-        await ending.wait()
+    async def run(self, listener: socket.socket, stop: asyncio.Event) -> None:
+        """Serve on a socket until *stop* is set; then finish current answers within a grace period."""
+        server = await asyncio.get_running_loop().create_server(self._conversation, sock=listener)
+        watcher = asyncio.create_task(self._abort_overdue())
+        await stop.wait()
         server.close()
         for conversation in list(self._open):
             conversation.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(SHUTDOWN_GRACE_SECONDS):
                 await self._is_empty.wait()
-        watching.cancel()
+        watcher.cancel()
         for conversation in list(self._open):
             conversation.abort()
 
     def _conversation(self) -> ServerConnection:
-        return ServerConnection(self._ask, self._begin, self._end)
+        return ServerConnection(self._answer_request, self._opened, self._closed)
 
-    def _begin(self, conversation: ServerConnection) -> None:
+    def _opened(self, conversation: ServerConnection) -> None:
         self._open.add(conversation)
         self._is_empty.clear()
         if len(self._open) > MOST_CONNECTIONS:
-            conversation.refuse(HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "Too many are asking."))
+            conversation.refuse(HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections."))
 
-    def _end(self, conversation: ServerConnection) -> None:
+    def _closed(self, conversation: ServerConnection) -> None:
         self._open.discard(conversation)
         if not self._open:
             self._is_empty.set()
 
-    async def _watch(self) -> None:
+    async def _abort_overdue(self) -> None:
         """Abort connections past their deadline."""
         while True:
             await asyncio.sleep(DEADLINE_CHECK_SECONDS)
@@ -312,37 +311,34 @@ class JsonServer:
             for conversation in [one for one in self._open if one.deadline < now]:
                 conversation.abort()
 
-    async def _ask(self, head: RequestHead, body: bytes) -> HttpAnswer:
+    async def _answer_request(self, head: RequestHead, body: bytes) -> HttpAnswer:
         try:
             return HTTPStatus.OK, await self._handler(head)(body)
         except HttpError as error:
             return error_answer(error)
         except Exception:
-            logger.exception("This is a bug of Tarântula.")
-            return error_answer(HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "This is a bug of Tarântula: see the log."))
+            logger.exception("Internal error: this is a bug in Tarântula.")
+            return error_answer(HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error: see the log."))
 
     def _handler(self, head: RequestHead) -> JsonHandler:
         path = head.path.partition("?")[0]
         if path not in self._routes:
-            raise HttpError(HTTPStatus.NOT_FOUND, f"There is nothing at {path[:100]}.")
+            raise HttpError(HTTPStatus.NOT_FOUND, f"There is no resource at {path[:100]}.")
         method, handler = self._routes[path]
         if head.method != method:
-            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Ask {path} with {method}.")
+            raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Use {method} for {path}.")
         return handler
 
 
 def shutdown_event() -> asyncio.Event:
     """Return an event that SIGINT and SIGTERM set."""
-    told = asyncio.Event()
+    stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, told.set)
-    return told
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    return stop
 
 
-Wish = TypeVar("Wish", SearchRequest, CompletionRequest)
-
-
-def parse_body(kind: type[Wish], body: bytes) -> Wish:
+def parse_body(kind: type[RequestModel], body: bytes) -> RequestModel:
     """Parse a JSON body; raise `HttpError` with the validation messages."""
     try:
         return kind.model_validate_json(body)

@@ -22,6 +22,11 @@ from tarantula.search.texts.content import unpack_text
 from tarantula.store.bulk import chunks
 from tarantula.store.journal import JournalFollower, JournalKind, last_assigned_id
 
+FOLLOWED_EVENTS = (JournalKind.READ, JournalKind.RANKED, JournalKind.REMOVED)
+ENTRIES_PER_STEP = 200
+"""Journal entries processed in one step."""
+DOCUMENTS_PER_CHUNK = 500
+
 
 class _Capture(NamedTuple):
     collected: int
@@ -61,19 +66,13 @@ def _captures(index: SearchIndex, searcher: Searcher, pages: Collection[int]) ->
         yield _Capture(int(collected or 0), int(number or 0), int(page or 0), int(is_latest or 0), address)
 
 
-FOLLOWED_EVENTS = (JournalKind.READ, JournalKind.RANKED, JournalKind.REMOVED)
-ENTRIES_PER_STEP = 200
-"""Journal entries processed in one step."""
-DOCUMENTS_PER_CHUNK = 500
-
-
 class JournalMismatch(TarantulaError):
     """The index is ahead of the journal."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"The index in {folder} is ahead of the journal: it follows another database, or this one was put back. "
-            "Build it anew with `tarantula index --rebuild`; that of a barrel with `tarantula barrel --rebuild`."
+            f"The index in {folder} is ahead of the journal: it follows another database, or this one was restored. "
+            "Rebuild it with `tarantula index --rebuild`; the index of a barrel with `tarantula barrel --rebuild`."
         )
 
 
@@ -99,20 +98,20 @@ class Indexer:
         with self._database.reading() as session:
             self.check(session.connection())
             entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
-            touched, seen, documents = set[int](), set[int](), 0
+            changed_pages, indexed, documents = set[int](), set[int](), 0
             for entry in entries:
                 match entry.kind:
                     case JournalKind.READ | JournalKind.RANKED:
                         # A document that was both read and ranked is indexed once, in its current state.
-                        put = self._put(session, [number for number in entry.documents if number not in seen])
-                        seen.update(entry.documents)
-                        touched |= put
+                        put = self._put(session, [number for number in entry.documents if number not in indexed])
+                        indexed.update(entry.documents)
+                        changed_pages |= put
                         documents += len(put)
                     case JournalKind.REMOVED:
-                        touched |= self._forget(self._index.term(IndexField.ITEM, entry.item_id))
-        if touched:
+                        changed_pages |= self._remove(self._index.term(IndexField.ITEM, entry.item_id))
+        if changed_pages:
             self._index.flush()
-            self._index.put(entries_with_wrong_latest(self._index, touched))
+            self._index.put(entries_with_wrong_latest(self._index, changed_pages))
         if entries or self._follower.place != self._index.place:
             self._index.commit(self._follower.place)
         return IndexerStep(documents, self._follower.place, not entries)
@@ -130,12 +129,12 @@ class Indexer:
             self._index.put(entries)
             pages |= {entry.page for entry in entries}
             # Documents without a row or a text are removed from the index.
-            gone = set(chunk) - {entry.number for entry in entries}
-            if gone:
-                pages |= self._forget(self._index.terms(IndexField.NUMBER, gone))
+            missing = set(chunk) - {entry.number for entry in entries}
+            if missing:
+                pages |= self._remove(self._index.terms(IndexField.NUMBER, missing))
         return pages
 
-    def _forget(self, query: Query) -> set[int]:
+    def _remove(self, query: Query) -> set[int]:
         """Remove what a query finds; return the pages whose earlier captures may become the latest."""
         self._index.flush()
         pages = pages_found(self._index, query)
@@ -193,7 +192,7 @@ def _entry(row: Any) -> IndexEntry:
         main=content.main,
         rest=content.rest,
         leads_to=list(dict.fromkeys(key for key, _ in content.anchors)),
-        likeness=bytes.fromhex(content.likeness),
+        signature=bytes.fromhex(content.signature),
         # Links are ranked only after the item has ended.
         rank=row.weight or 0.0,
         inlinks=row.inlinks or 0,

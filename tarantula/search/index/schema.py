@@ -17,6 +17,14 @@ from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, 
 SCHEMA_VERSION = 5
 """Version of the schema; an index of another version is rebuilt."""
 
+WHOLE_STEMS_FIELD = "whole_stems"
+"""Stems of the document's own text without boilerplate; the best measure of its subject."""
+SIGNATURE_FIELDS = tuple(f"likeness_{number}" for number in range(SIGNATURE_BANDS))
+"""Similarity signature (see `tarantula.search.texts.similarity`), one field per band for fast access."""
+SKETCH_FIELD = "sketch"
+"""Similarity sketch, which excludes most documents from comparison."""
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 class IndexField(StrEnum):
     """Fields of an index document."""
@@ -67,8 +75,6 @@ TEXT_FIELDS = (
 """Fields searched as written."""
 STEMMED_FIELDS = (IndexField.TITLE, IndexField.HEADINGS, IndexField.ANCHORS, IndexField.REST)
 """Fields searched by stems as well."""
-WHOLE_STEMS_FIELD = "whole_stems"
-"""Stems of the document's own text without boilerplate; the best measure of its subject."""
 WHOLE_STEMS_SOURCES = (IndexField.TITLE, IndexField.HEADINGS, IndexField.DESCRIPTION, IndexField.MAIN)
 """Sources of that field."""
 _NAMES = (IndexField.PUBLICATION, IndexField.SERVER, IndexField.TYPE, IndexField.LANGUAGE)
@@ -82,10 +88,6 @@ _NUMBERS = (
     IndexField.LATEST,
     IndexField.INLINKS,
 )
-SIGNATURE_FIELDS = tuple(f"likeness_{number}" for number in range(SIGNATURE_BANDS))
-"""Similarity signature (see `tarantula.search.texts.similarity`), one field per band for fast access."""
-SKETCH_FIELD = "sketch"
-"""Similarity sketch, which excludes most documents from comparison."""
 
 
 def stems_field(field: IndexField) -> str:
@@ -129,9 +131,6 @@ def build_schema() -> Schema:
     return builder.build()
 
 
-_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
-
-
 @dataclass(slots=True)
 class IndexEntry:
     """Searchable data of one capture."""
@@ -157,10 +156,10 @@ class IndexEntry:
     latest: int = 1
     rank: float = 0.0
     inlinks: int = 0
-    likeness: bytes = b""
+    signature: bytes = b""
 
 
-_ONE = [name for name in IndexEntry.__slots__ if name not in ("leads_to", "collected", "rank", "likeness")]
+_ONE = [name for name in IndexEntry.__slots__ if name not in ("leads_to", "collected", "rank", "signature")]
 
 
 def index_document(entry: IndexEntry) -> Document:
@@ -190,10 +189,10 @@ def index_document(entry: IndexEntry) -> Document:
     document.add_text(IndexField.ADDRESS, entry.url)
     for domain in domains_of_server(entry.server):
         document.add_text(IndexField.SITE, domain)
-    for place, band in enumerate(signature_bands(entry.likeness)):
+    for place, band in enumerate(signature_bands(entry.signature)):
         document.add_unsigned(SIGNATURE_FIELDS[place], band)
-    if entry.likeness:
-        document.add_unsigned(SKETCH_FIELD, sketch_of(entry.likeness))
+    if entry.signature:
+        document.add_unsigned(SKETCH_FIELD, sketch_of(entry.signature))
     for key in entry.leads_to:
         document.add_text(IndexField.LEADS_TO, key)
     texts = {name: text for name in TEXT_FIELDS if (text := getattr(entry, name))}
@@ -215,7 +214,7 @@ def entry_of_document(document: Document) -> IndexEntry:
         collected=from_milliseconds(document.get_first(IndexField.COLLECTED) or 0),
         rank=document.get_first(IndexField.RANK) or 0.0,
         leads_to=document.get_all(IndexField.LEADS_TO),
-        likeness=signature_from_bands(
+        signature=signature_from_bands(
             [band for name in SIGNATURE_FIELDS if (band := document.get_first(name)) is not None]
         ),
     )

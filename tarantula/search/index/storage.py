@@ -25,6 +25,18 @@ from tarantula.search.index.schema import SCHEMA_VERSION, IndexEntry, IndexField
 from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, exact_analyzer, whitespace_analyzer
 from tarantula.store.errors import write_errors
 
+WRITER_HEAP_BYTES = 64_000_000
+"""Bytes that the writer buffers in memory."""
+MOST_ADDRESSES = 1_000_000
+META_FILE = "meta.json"
+"""File that lists the segments of an index."""
+LOCK_FILE = ".tantivy-writer.lock"
+"""File that the writing process holds locked."""
+_FOOTER = Struct("<II")
+"""End of every file: length of the footer before it, and a magic number."""
+_MAGIC = 1337
+_CHUNK_BYTES = 1 << 20
+
 
 class JournalPosition(NamedTuple):
     """File with a journal position and the version of the data that it belongs to."""
@@ -55,22 +67,12 @@ class JournalPosition(NamedTuple):
         return state
 
 
-WRITER_HEAP_BYTES = 64_000_000
-"""Bytes that the writer buffers in memory."""
-MOST_ADDRESSES = 1_000_000
-META_FILE = "meta.json"
-"""File that lists the segments of an index."""
-LOCK_FILE = ".tantivy-writer.lock"
-"""File that the writing process holds locked."""
-
-
 class DamagedIndex(UnusableError):
     """The index cannot be read."""
 
     def __init__(self, folder: Path, error: object) -> None:
         super().__init__(
-            f"The index in {folder} is damaged ({error}). "
-            "Build it anew from the archive with `tarantula index --rebuild`."
+            f"The index in {folder} is damaged ({error}). Rebuild it from the archive with `tarantula index --rebuild`."
         )
 
 
@@ -80,7 +82,7 @@ class OutdatedIndex(UnusableError):
     def __init__(self, folder: Path) -> None:
         super().__init__(
             f"The index in {folder} was made by another version of Tarântula. "
-            "Build it anew with `tarantula index`; a daemon does so when it starts."
+            "Rebuild it with `tarantula index`; a daemon does so when it starts."
         )
 
 
@@ -88,7 +90,7 @@ class BusyIndex(TarantulaError):
     """Another process is writing the index."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"Another process is at work on the index in {folder}: let it go on, or end it first.")
+        super().__init__(f"Another process is writing the index in {folder}. Wait for it, or stop it first.")
 
 
 class IndexSnapshot(NamedTuple):
@@ -116,13 +118,13 @@ def reporting_damage(folder: Path) -> Iterator[None]:
 def remove_index(folder: Path) -> None:
     """Remove an index of any version; raise `BusyIndex` if a process is writing it."""
     try:
-        found = tantivy.Index.open(str(folder))
+        existing = tantivy.Index.open(str(folder))
     except ValueError:
         # No process can be writing a damaged index.
-        found = None
-    if found is not None:
+        existing = None
+    if existing is not None:
         try:
-            found.writer(WRITER_HEAP_BYTES, 1)
+            existing.writer(WRITER_HEAP_BYTES, 1)
         except ValueError as error:
             raise BusyIndex(folder) from error
     shutil.rmtree(folder)
@@ -140,7 +142,7 @@ class SearchIndex:
             if not is_for_writing:
                 raise OutdatedIndex(folder)
             remove_index(folder)
-        self._index = self._opened()
+        self._index = self._open()
         self._index.register_tokenizer(EXACT_TOKENIZER, exact_analyzer())
         self._index.register_tokenizer(WHITESPACE_TOKENIZER, whitespace_analyzer())
         self._writer: IndexWriter | None = None
@@ -160,7 +162,7 @@ class SearchIndex:
         self._index.reload()
         return self._index.searcher()
 
-    def seen(self) -> IndexSnapshot:
+    def snapshot(self) -> IndexSnapshot:
         """Return a snapshot of the last commit."""
         # Read before the searcher, so that a concurrent commit can only add to what the position promises.
         place = self.place
@@ -204,16 +206,16 @@ class SearchIndex:
         """Remove all documents."""
         self.writer.delete_all_documents()
 
-    def hold(self) -> None:
+    def lock(self) -> None:
         """Acquire the writer lock; raise `BusyIndex` if another process has it."""
         self.writer.commit()
 
     @property
-    def is_kept(self) -> bool:
+    def is_being_written(self) -> bool:
         """Whether a process is writing the index."""
         try:
-            with (self.folder / LOCK_FILE).open("rb") as lock:
-                flock(lock, LOCK_EX | LOCK_NB)
+            with (self.folder / LOCK_FILE).open("rb") as lock_file:
+                flock(lock_file, LOCK_EX | LOCK_NB)
         except FileNotFoundError:
             return False
         except BlockingIOError:
@@ -236,7 +238,7 @@ class SearchIndex:
                 raise BusyIndex(self.folder) from error
         return self._writer
 
-    def _opened(self) -> tantivy.Index:
+    def _open(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
         if self.place and not (self.folder / META_FILE).exists():
             # Tantivy would create an empty index, which would seem complete up to the position.
@@ -247,24 +249,18 @@ class SearchIndex:
             raise DamagedIndex(self.folder, error) from error
 
 
-_TAIL = Struct("<II")
-"""End of every file: length of the footer before it, and a magic number."""
-_KNOWN_BY = 1337
-_PIECE = 1 << 20
-
-
 def check_index_files(folder: Path) -> None:
     """Verify the checksum of every file; raise `DamagedIndex` for the first that fails."""
-    for path in sorted(_files(folder)):
+    for path in sorted(_committed_files(folder)):
         try:
-            is_whole = _is_whole(path)
+            is_valid = _has_right_checksum(path)
         except (OSError, ValueError, KeyError, StructError) as error:
             raise DamagedIndex(folder, f"{path.name}: {error}") from error
-        if not is_whole:
-            raise DamagedIndex(folder, f"{path.name} is not as it was written")
+        if not is_valid:
+            raise DamagedIndex(folder, f"{path.name} has a wrong checksum")
 
 
-def _files(folder: Path) -> set[Path]:
+def _committed_files(folder: Path) -> set[Path]:
     """Return the committed files; others are leftovers."""
     try:
         meta = json.loads((folder / "meta.json").read_bytes())
@@ -276,19 +272,19 @@ def _files(folder: Path) -> set[Path]:
     return {path for path in folder.iterdir() if path.name.partition(".")[0] in segments}
 
 
-def _is_whole(path: Path) -> bool:
+def _has_right_checksum(path: Path) -> bool:
     # Read instead of mapped, since mapped pages would count as memory of this process.
     with path.open("rb") as file:
         size = file.seek(0, SEEK_END)
-        file.seek(max(size - _TAIL.size, 0))
-        length, known_by = _TAIL.unpack(file.read(_TAIL.size))
-        end = size - _TAIL.size - length
-        if known_by != _KNOWN_BY or end < 0:
+        file.seek(max(size - _FOOTER.size, 0))
+        length, magic = _FOOTER.unpack(file.read(_FOOTER.size))
+        end = size - _FOOTER.size - length
+        if magic != _MAGIC or end < 0:
             return False
         file.seek(end)
         expected = json.loads(file.read(length))["crc"]
         file.seek(0)
         checksum = 0
-        for start in range(0, end, _PIECE):
-            checksum = zlib.crc32(file.read(min(_PIECE, end - start)), checksum)
+        for start in range(0, end, _CHUNK_BYTES):
+            checksum = zlib.crc32(file.read(min(_CHUNK_BYTES, end - start)), checksum)
     return bool(checksum == expected)

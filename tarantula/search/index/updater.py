@@ -30,7 +30,7 @@ class UpdateStep(NamedTuple):
     place: int
     head: int
     """Last entry of the journal."""
-    is_everything: bool
+    is_complete: bool
     """Whether nothing was left to do; the position may still lag behind open transactions."""
 
 
@@ -40,30 +40,32 @@ class IndexUpdater:
     def __init__(self, installation: Config, database: Database) -> None:
         self.index = SearchIndex(index_folder(installation), is_for_writing=True)
         # The holder of the index also reads texts, so that no document is read twice.
-        self.index.hold()
+        self.index.lock()
         self._database = database
-        self._place = JournalPosition(index_folder(installation).parent / "reader.json", 1)
+        self._reader_position = JournalPosition(index_folder(installation).parent / "reader.json", 1)
         self._reader = TextReader(installation, database)
         self._indexer = Indexer(database, self.index)
         with database.reading() as session:
             self._indexer.check(session.connection())
             # After a database restore, start from the beginning.
-            place = self._place.read() if self._place.read() <= last_assigned_id(session.connection()) else 0
-        self._to_read = JournalFollower(place, [JournalKind.COLLECTED, JournalKind.ENDED])
+            place = self._reader_position.read()
+            if place > last_assigned_id(session.connection()):
+                place = 0
+        self._follower = JournalFollower(place, [JournalKind.COLLECTED, JournalKind.ENDED])
 
     def step(self) -> UpdateStep:
         """Process the next journal entries."""
         with self._database.reading() as session:
-            entries = self._to_read.next(session.connection(), ENTRIES_PER_STEP)
-            last = last_visible_id(session.connection())
+            entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
+            journal_head = last_visible_id(session.connection())
         read = self._reader.read(entry for entry in entries if entry.kind is JournalKind.COLLECTED)
         # After the texts were read, since they hold the anchor texts.
         rank_items(self._database, (entry for entry in entries if entry.kind is JournalKind.ENDED))
-        if self._to_read.place != self._place.read():
-            self._place.write(self._to_read.place)
+        if self._follower.place != self._reader_position.read():
+            self._reader_position.write(self._follower.place)
         step = self._indexer.step()
-        is_everything = not entries and step.is_up_to_date
-        return UpdateStep(read, step.documents, min(step.place, self._to_read.place), last, is_everything)
+        is_complete = not entries and step.is_up_to_date
+        return UpdateStep(read, step.documents, min(step.place, self._follower.place), journal_head, is_complete)
 
 
 def index_folder(installation: Config) -> Path:
@@ -87,14 +89,14 @@ def request_rereading(database: Database) -> None:
                 append_to_journal(session.connection(), JournalKind.ENDED, number)
 
 
-def updated_index(installation: Config, database: Database, show: Callable[[int, int], None]) -> SearchIndex:
+def updated_index(installation: Config, database: Database, on_progress: Callable[[int, int], None]) -> SearchIndex:
     """Return the index of an installation, updated unless another process does so."""
     try:
-        following = IndexUpdater(installation, database)
+        updater = IndexUpdater(installation, database)
     except BusyIndex:
         return SearchIndex(index_folder(installation))
-    done = following.step()
-    while not done.is_everything:
-        show(done.place, done.head)
-        done = following.step()
-    return following.index
+    step = updater.step()
+    while not step.is_complete:
+        on_progress(step.place, step.head)
+        step = updater.step()
+    return updater.index

@@ -39,12 +39,12 @@ class QueryWords:
 class ParsedQuery:
     """A parsed query."""
 
-    wanted: list[list[QueryWords]] = field(default_factory=list)
+    required: list[list[QueryWords]] = field(default_factory=list)
     """Groups of alternatives; each group must match."""
-    unwanted: list[QueryWords] = field(default_factory=list)
+    excluded: list[QueryWords] = field(default_factory=list)
     values: dict[str, list[str]] = field(default_factory=dict)
     """Values by filter; one of them must match."""
-    without: dict[str, list[str]] = field(default_factory=dict)
+    excluded_values: dict[str, list[str]] = field(default_factory=dict)
     """Excluded values by filter."""
     links_to: list[str] = field(default_factory=list)
     since: datetime | None = None
@@ -56,83 +56,83 @@ class ParsedQuery:
     @property
     def is_empty(self) -> bool:
         """Whether the query matches nothing in particular."""
-        return not (self.wanted or self.values or self.links_to or self.since or self.until)
+        return not (self.required or self.values or self.links_to or self.since or self.until)
 
     @property
-    def wants_the_past(self) -> bool:
+    def includes_past(self) -> bool:
         """Whether earlier captures are searched as well."""
         return self.since is not None or self.until is not None
 
 
 def parse_query(text: str) -> ParsedQuery:
     """Parse the text of a query."""
-    asked = ParsedQuery()
+    parsed = ParsedQuery()
     is_alternative = False
     number = 0
     # Compose accents that were typed as separate characters.
     for token in _TOKEN.finditer(_CONTROL.sub(" ", normalize("NFC", text[:LONGEST_QUERY]))):
         if token["word"] == "OR" and not token["minus"] and not token["filter"]:
-            is_alternative = bool(asked.wanted)
+            is_alternative = bool(parsed.required)
             continue
         number += 1
         if number > MOST_WORDS:
-            asked.notes.append(f"Only the first {MOST_WORDS} words are looked for.")
+            parsed.notes.append(f"Only the first {MOST_WORDS} words are searched for.")
             break
-        _take(asked, token, is_alternative)
+        _take(parsed, token, is_alternative)
         is_alternative = False
-    return asked
+    return parsed
 
 
-def _take(asked: ParsedQuery, token: re.Match[str], is_alternative: bool) -> None:
+def _take(parsed: ParsedQuery, token: re.Match[str], is_alternative: bool) -> None:
     name, is_phrase = token["filter"] or "", token["phrase"] is not None
     text = (token["phrase"] if is_phrase else token["word"]).strip()
     # Punctuation is not indexed.
     if not any(map(str.isalnum, text)):
         return
-    if name and _filter(asked, name, text, bool(token["minus"])):
+    if name and _filter(parsed, name, text, bool(token["minus"])):
         return
     if name and name not in TEXT_FILTERS:
         text, name = f"{name}:{text}", ""
     words = QueryWords(text, is_phrase, name)
     if token["minus"]:
-        asked.unwanted.append(words)
+        parsed.excluded.append(words)
     elif is_alternative:
-        asked.wanted[-1].append(words)
+        parsed.required[-1].append(words)
     else:
-        asked.wanted.append([words])
+        parsed.required.append([words])
 
 
-def _filter(asked: ParsedQuery, name: str, value: str, is_unwanted: bool) -> bool:
+def _filter(parsed: ParsedQuery, name: str, value: str, is_excluded: bool) -> bool:
     """Apply a filter; return whether it was a valid one."""
     if name in VALUE_FILTERS:
-        (asked.without if is_unwanted else asked.values).setdefault(name, []).append(value.lower())
+        (parsed.excluded_values if is_excluded else parsed.values).setdefault(name, []).append(value.lower())
         return True
-    if name == "link" and not is_unwanted and (url := canonical(value if "://" in value else f"http://{value}")):
-        asked.links_to.append(url)
+    if name == "link" and not is_excluded and (url := canonical(value if "://" in value else f"http://{value}")):
+        parsed.links_to.append(url)
         return True
-    if name in TIME_FILTERS and not is_unwanted:
-        return _time(asked, name, value)
+    if name in TIME_FILTERS and not is_excluded:
+        return _time(parsed, name, value)
     return False
 
 
-def _time(asked: ParsedQuery, name: str, value: str) -> bool:
+def _time(parsed: ParsedQuery, name: str, value: str) -> bool:
     begin, end = date_span(value) or (None, None)
     if begin is None or end is None:
-        asked.notes.append(f"{value!r} is no date: write it as 2026, 2026-06 or 2026-06-12.")
+        parsed.notes.append(f"{value!r} is not a date. Write it as 2026, 2026-06 or 2026-06-12.")
         return True
     if name == "before":
-        asked.until = min(asked.until or begin, begin)
+        parsed.until = min(parsed.until or begin, begin)
     else:
-        asked.since = max(asked.since or end, end)
+        parsed.since = max(parsed.since or end, end)
     return True
 
 
 def date_span(text: str) -> tuple[datetime, datetime] | None:
     """Return the start and end of a year, month or day; None if it is not a valid date."""
-    found = _DATE.fullmatch(text)
-    if found is None:
+    match = _DATE.fullmatch(text)
+    if match is None:
         return None
-    year, month, day = (int(part) if part else None for part in found.groups())
+    year, month, day = (int(part) if part else None for part in match.groups())
     assert year is not None
     try:
         begin = date(year, month or 1, day or 1)

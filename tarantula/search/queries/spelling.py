@@ -18,18 +18,6 @@ from tarantula.search.texts.words import ACCENTED_WORD, exact_analyzer
 SEARCHED_LENGTH = 20_000
 """Characters of a text that are searched for a word."""
 
-
-def accented_form(schema: Schema, searcher: Searcher, word: str) -> str:
-    """Return a word with the accents that the best matching document writes."""
-    for field in (IndexField.TITLE, IndexField.MAIN):
-        query = Query.term_query(schema, field, word)
-        for _, address in searcher.search(query, limit=1, count=False).hits:
-            text = str(searcher.doc(address).get_first(field))[:SEARCHED_LENGTH]
-            likely = (found for found in ACCENTED_WORD.findall(text) if len(found) == len(word))
-            return next((found.lower() for found in likely if exact_analyzer().analyze(found) == [word]), word)
-    return word
-
-
 FIXED_PREFIX_LENGTH = 2
 """Leading letters that are assumed to be right."""
 SHORTEST_WORD = 4
@@ -40,28 +28,41 @@ LEAST_SIMILARITY = 0.75
 """Least similarity of a suggestion, from 0 to 1."""
 
 
-def spelling_suggestion(schema: Schema, searcher: Searcher, asked: ParsedQuery, query: str) -> str | None:
+def accented_form(schema: Schema, searcher: Searcher, word: str) -> str:
+    """Return a word with the accents that the best matching document writes."""
+    for field in (IndexField.TITLE, IndexField.MAIN):
+        query = Query.term_query(schema, field, word)
+        for _, address in searcher.search(query, limit=1, count=False).hits:
+            text = str(searcher.doc(address).get_first(field))[:SEARCHED_LENGTH]
+            candidates = (found for found in ACCENTED_WORD.findall(text) if len(found) == len(word))
+            return next((found.lower() for found in candidates if exact_analyzer().analyze(found) == [word]), word)
+    return word
+
+
+def spelling_suggestion(schema: Schema, searcher: Searcher, parsed: ParsedQuery, query: str) -> str | None:
     """Return the query with words that no document has replaced by similar ones; None if there are none."""
-    meant = query
-    for group in asked.wanted:
+    corrected = query
+    for group in parsed.required:
         for words in group:
             parts = exact_analyzer().analyze(words.text)
-            if len(parts) == 1 and not words.is_phrase and (better := _nearest(searcher, parts[0])):
-                meant = meant.replace(words.text, accented_form(schema, searcher, better))
-    return meant if meant != query else None
+            if len(parts) == 1 and not words.is_phrase and (correction := _most_similar(searcher, parts[0])):
+                corrected = corrected.replace(words.text, accented_form(schema, searcher, correction))
+    return corrected if corrected != query else None
 
 
-def _nearest(searcher: Searcher, word: str) -> str | None:
+def _most_similar(searcher: Searcher, word: str) -> str | None:
     """Return the most similar word of the index for a word that it lacks; ties go to the most frequent."""
     if any(searcher.doc_freq(field, word) for field in (IndexField.MAIN, IndexField.TITLE, IndexField.REST)):
         return None
-    return _best(searcher, word, [word[:FIXED_PREFIX_LENGTH]]) or _best(searcher, word, _other_beginnings(word))
+    return _best_candidate(searcher, word, [word[:FIXED_PREFIX_LENGTH]]) or _best_candidate(
+        searcher, word, _other_prefixes(word)
+    )
 
 
-def _best(searcher: Searcher, word: str, beginnings: Iterable[str]) -> str | None:
+def _best_candidate(searcher: Searcher, word: str, prefixes: Iterable[str]) -> str | None:
     best, matcher = (0.0, 0, ""), SequenceMatcher(None, "", word)
-    for begun in beginnings:
-        for other, number in searcher.terms_with_prefix(IndexField.MAIN, begun, limit=MOST_CANDIDATES):
+    for prefix in prefixes:
+        for other, number in searcher.terms_with_prefix(IndexField.MAIN, prefix, limit=MOST_CANDIDATES):
             matcher.set_seq1(other)
             # The first two are fast upper bounds of the third.
             if min(matcher.real_quick_ratio(), matcher.quick_ratio()) >= LEAST_SIMILARITY:
@@ -69,7 +70,7 @@ def _best(searcher: Searcher, word: str, beginnings: Iterable[str]) -> str | Non
     return best[2] if best[0] >= LEAST_SIMILARITY else None
 
 
-def _other_beginnings(word: str) -> Iterator[str]:
+def _other_prefixes(word: str) -> Iterator[str]:
     """Yield prefixes of a word whose first letter is wrong: replaced, missing, superfluous or swapped."""
     if len(word) < SHORTEST_WORD:
         return

@@ -57,7 +57,7 @@ class AnchorTexts:
         # SQLite deletes a temporary database when it opens it, so nothing remains after a crash.
         self._file = sqlite3.connect("", isolation_level=None)
         self._file.executescript(_TABLES)
-        self._held = Counter[tuple[int, str]]()
+        self._in_memory = Counter[tuple[int, str]]()
 
     def __enter__(self) -> Self:
         return self
@@ -66,19 +66,19 @@ class AnchorTexts:
         self._file.close()
         if isinstance(error, sqlite3.OperationalError):
             raise TarantulaError(
-                f"The names of links cannot be counted in the folder for temporary files ({error}). "
-                "Make room there, or name another folder with SQLITE_TMPDIR."
+                f"Anchor texts cannot be written to the folder for temporary files ({error}). "
+                "Free space there, or choose another folder with SQLITE_TMPDIR."
             ) from error
 
-    def add(self, named: Iterable[tuple[int, str]]) -> None:
+    def add(self, links: Iterable[tuple[int, str]]) -> None:
         """Count the anchor texts of one page's links, each once per target."""
-        self._held.update({(target, words) for target, text in named if (words := anchor_words(text))})
-        if len(self._held) > MOST_IN_MEMORY:
-            self._put_aside()
+        self._in_memory.update({(target, words) for target, text in links if (words := anchor_words(text))})
+        if len(self._in_memory) > MOST_IN_MEMORY:
+            self._flush()
 
     def count(self, pages: int) -> None:
         """Aggregate all counts; *pages* is the number of possible targets."""
-        self._put_aside()
+        self._flush()
         self._file.execute(_COUNT)
         self._file.execute("DROP TABLE said")
         self._file.execute(_FIND_GENERIC, (max(MOST_NAMED_PAGES, pages // 100),))
@@ -88,12 +88,12 @@ class AnchorTexts:
         rows: Iterator[tuple[int, str]] = self._file.execute(_NAMES, (begin, end))
         return {target: _lines(words for _, words in group) for target, group in groupby(rows, itemgetter(0))}
 
-    def _put_aside(self) -> None:
+    def _flush(self) -> None:
         self._file.execute("BEGIN")
-        rows = ((target, words, times) for (target, words), times in self._held.items())
+        rows = ((target, words, times) for (target, words), times in self._in_memory.items())
         self._file.executemany("INSERT INTO said VALUES (?, ?, ?)", rows)
         self._file.execute("COMMIT")
-        self._held.clear()
+        self._in_memory.clear()
 
 
 @lru_cache(100_000)
@@ -104,11 +104,11 @@ def anchor_words(text: str) -> str:
 
 
 def _lines(names: Iterable[str]) -> str:
-    chosen: list[str] = []
-    left = LONGEST_ANCHOR_TEXT
+    selected: list[str] = []
+    remaining = LONGEST_ANCHOR_TEXT
     for name in names:
-        left -= len(name) + 1
-        if left < 0:
+        remaining -= len(name) + 1
+        if remaining < 0:
             break
-        chosen.append(name)
-    return "\n".join(chosen)
+        selected.append(name)
+    return "\n".join(selected)

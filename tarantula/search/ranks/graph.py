@@ -26,6 +26,12 @@ PAGES_PER_QUERY = 2_000
 
 Numbers = NDArray[Any]
 
+REDIRECT_DOUBLINGS = 6
+"""Redirect chains of up to 2^6 steps are followed, since each round doubles the step."""
+NO_PAGE = -1
+DOCUMENTS_PER_CHUNK = 500
+"""Documents per batch."""
+
 
 class PageRows(NamedTuple):
     """Searchable documents of an item, ordered by id."""
@@ -67,7 +73,7 @@ def read_redirects(session: Session, item_id: int) -> tuple[Numbers, Numbers]:
         .where(Document.item_id == item_id, IS_REDIRECT, text(TRIED), LinkRow.kind == LinkKind.REDIRECT)
     )
     parts = [(half_keys(b"".join(keys)), half_keys(b"".join(targets))) for keys, targets in _columns(session, rows)]
-    return _joined([keys for keys, _ in parts], numpy.uint64), _joined([led for _, led in parts], numpy.uint64)
+    return _joined([keys for keys, _ in parts], numpy.uint64), _joined([targets for _, targets in parts], numpy.uint64)
 
 
 def read_links(session: Session, ids: Numbers) -> Iterator[PageLinks]:
@@ -99,13 +105,6 @@ def _joined(parts: Sequence[Numbers], kind: Any) -> Numbers:
     return numpy.concatenate([numpy.zeros(0, kind), *parts])
 
 
-REDIRECT_DOUBLINGS = 6
-"""Redirect chains of up to 2^6 steps are followed, since each round doubles the step."""
-NO_PAGE = -1
-DOCUMENTS_PER_CHUNK = 500
-"""Documents per batch."""
-
-
 class RedirectMap:
     """Maps keys to pages: to the page itself, or to the target of its redirects."""
 
@@ -114,17 +113,17 @@ class RedirectMap:
         # A key that is a page in one publication and a redirect in another counts as a page.
         is_other = _places(pages, redirects) == NO_PAGE
         self._redirects, first = numpy.unique(redirects[is_other], return_index=True)
-        self._onward = self._numbers(targets[is_other][first])
+        self._targets = self._numbers(targets[is_other][first])
         for _ in range(REDIRECT_DOUBLINGS):
-            goes_on = self._onward >= len(pages)
-            self._onward[goes_on] = self._onward[self._onward[goes_on] - len(pages)]
-        self._onward[self._onward >= len(pages)] = NO_PAGE
+            is_chained = self._targets >= len(pages)
+            self._targets[is_chained] = self._targets[self._targets[is_chained] - len(pages)]
+        self._targets[self._targets >= len(pages)] = NO_PAGE
 
     def pages(self, keys: Numbers) -> Numbers:
         """Return the pages of keys, -1 for keys that were not collected."""
         numbers = self._numbers(keys)
         is_redirect = numbers >= len(self._pages)
-        numbers[is_redirect] = self._onward[numbers[is_redirect] - len(self._pages)]
+        numbers[is_redirect] = self._targets[numbers[is_redirect] - len(self._pages)]
         return numbers
 
     def _numbers(self, keys: Numbers) -> Numbers:
@@ -146,7 +145,7 @@ class LinkGraph:
     """Key of each page."""
     servers: Numbers
     """Server of each page."""
-    ways: RedirectMap
+    redirect_map: RedirectMap
     matrix: csr_array
 
     @cached_property
@@ -166,50 +165,50 @@ class LinkGraph:
         is_other = self.servers[targets] != self.servers[self.matrix.indices]
         return numpy.bincount(targets[is_other], minlength=len(self.keys))
 
-    def leading_to(self, pages: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
+    def linking_to(self, pages: Numbers) -> Iterator[tuple[Numbers, Numbers]]:
         """Yield the documents that link to some pages, and their pages, in batches."""
-        is_leading = numpy.zeros(len(self.keys), numpy.bool_)
-        is_leading[self.matrix[pages].indices] = True
-        chosen = numpy.flatnonzero(is_leading[self.pages])
-        for start in range(0, len(chosen), DOCUMENTS_PER_CHUNK):
-            part = chosen[start : start + DOCUMENTS_PER_CHUNK]
+        is_linking = numpy.zeros(len(self.keys), numpy.bool_)
+        is_linking[self.matrix[pages].indices] = True
+        selected = numpy.flatnonzero(is_linking[self.pages])
+        for start in range(0, len(selected), DOCUMENTS_PER_CHUNK):
+            part = selected[start : start + DOCUMENTS_PER_CHUNK]
             yield self.documents[part], self.pages[part]
 
 
 def read_graph(session: Session, items: Sequence[int]) -> LinkGraph:
     """Read the link graph of some items."""
-    found = [read_pages(session, item) for item in items]
-    keys, first = numpy.unique(numpy.concatenate([pages.keys for pages in found]), return_index=True)
-    servers = numpy.concatenate([pages.servers for pages in found])[first]
+    page_rows = [read_pages(session, item) for item in items]
+    keys, first = numpy.unique(numpy.concatenate([pages.keys for pages in page_rows]), return_index=True)
+    servers = numpy.concatenate([pages.servers for pages in page_rows])[first]
     redirects = [read_redirects(session, item) for item in items]
-    ways = RedirectMap(
+    redirect_map = RedirectMap(
         keys,
-        numpy.concatenate([named for named, _ in redirects]),
-        numpy.concatenate([led for _, led in redirects]),
+        numpy.concatenate([links for links, _ in redirects]),
+        numpy.concatenate([target_pages for _, target_pages in redirects]),
     )
-    numbers = [_places(keys, pages.keys) for pages in found]
-    sources, targets = _links(session, found, numbers, ways)
+    numbers = [_places(keys, pages.keys) for pages in page_rows]
+    sources, targets = _links(session, page_rows, numbers, redirect_map)
     return LinkGraph(
-        numpy.concatenate([pages.ids for pages in found]),
+        numpy.concatenate([pages.ids for pages in page_rows]),
         numpy.concatenate(numbers),
         keys,
         servers,
-        ways,
+        redirect_map,
         link_matrix(sources, targets, len(keys)),
     )
 
 
 def _links(
-    session: Session, found: Sequence[PageRows], numbers: Sequence[Numbers], ways: RedirectMap
+    session: Session, page_rows: Sequence[PageRows], numbers: Sequence[Numbers], redirect_map: RedirectMap
 ) -> tuple[Numbers, Numbers]:
     """Return the links between pages; links to other targets are dropped while reading."""
     sources, targets = [numpy.zeros(0, numpy.int32)], [numpy.zeros(0, numpy.int32)]
-    for pages, their in zip(found, numbers, strict=True):
+    for pages, page_numbers in zip(page_rows, numbers, strict=True):
         for links in read_links(session, pages.ids):
-            led = ways.pages(links.targets)
-            is_known = led != NO_PAGE
-            sources.append(their[links.sources[is_known]])
-            targets.append(led[is_known])
+            target_pages = redirect_map.pages(links.targets)
+            is_known = target_pages != NO_PAGE
+            sources.append(page_numbers[links.sources[is_known]])
+            targets.append(target_pages[is_known])
     return numpy.concatenate(sources), numpy.concatenate(targets)
 
 

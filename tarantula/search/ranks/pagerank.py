@@ -17,6 +17,11 @@ MOST_ITERATIONS = 300
 
 Numbers = NDArray[Any]
 
+BEST_PAGE_FACTOR = 2.5
+"""Score factor of the best page."""
+LEAST_RANK_RATIO = 10.0
+"""Rank ratio of the best page to the median from which on it has the full factor."""
+
 
 def link_matrix(sources: Numbers, targets: Numbers, pages: int) -> csr_array:
     """Return a matrix with 1 where the page of the column links to that of the row, without self-links."""
@@ -52,12 +57,6 @@ def ranks_of(matrix: csr_array, damping: float = DAMPING, tolerance: float = TOL
         if change < tolerance:
             break
     return ranks
-
-
-BEST_PAGE_FACTOR = 2.5
-"""Score factor of the best page."""
-LEAST_RANK_RATIO = 10.0
-"""Rank ratio of the best page to the median from which on it has the full factor."""
 
 
 def score_weights(ranks: Numbers) -> Numbers:

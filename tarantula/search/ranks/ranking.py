@@ -54,13 +54,13 @@ class ItemRanking:
         order = numpy.argsort(own.documents)
         documents, places = own.documents[order], own.pages[order]
         # The larger graph contains all of them.
-        pages = graph.ways.pages(own.keys[places])
+        pages = graph.redirect_map.pages(own.keys[places])
         with AnchorTexts() as anchors:
-            self._gather(anchors, graph, pages)
+            self._collect_anchors(anchors, graph, pages)
             anchors.count(len(documents))
             columns = _columns(own, places, graph, pages)
             self._store(item_id, documents, columns, anchors)
-        logger.info("%s: the links to %s documents are counted.", item.urn, f"{len(documents):,}")
+        logger.info("%s: ranked %s documents by their links.", item.urn, f"{len(documents):,}")
         return len(documents)
 
     def _graph_of_all(self, session: Session, item: Item, own: LinkGraph) -> LinkGraph:
@@ -75,21 +75,21 @@ class ItemRanking:
             self._graph = read_graph(session, items)
         return self._graph
 
-    def _gather(self, anchors: AnchorTexts, graph: LinkGraph, pages: Numbers) -> None:
+    def _collect_anchors(self, anchors: AnchorTexts, graph: LinkGraph, pages: Numbers) -> None:
         """Collect the anchor texts of links to these pages."""
         # One more element, so that index -1 maps to -1.
         place_of = numpy.full(len(graph.keys) + 1, NO_PAGE, numpy.int32)
         place_of[pages] = numpy.arange(len(pages))
-        for documents, their_pages in graph.leading_to(pages):
-            page_of = dict(zip(documents.tolist(), their_pages.tolist(), strict=True))
+        for documents, linking_pages in graph.linking_to(pages):
+            page_of = dict(zip(documents.tolist(), linking_pages.tolist(), strict=True))
             with self._database.reading() as session:
-                texts = select(ReadText.document_id, ReadText.content).where(ReadText.document_id.in_(page_of))
-                said = [(page_of[number], unpack_text(content).anchors) for number, content in session.execute(texts)]
-            for page, named in said:
-                led = graph.ways.pages(half_keys(bytes.fromhex("".join(key for key, _ in named))))
-                led[led == page] = NO_PAGE
-                places = place_of[led].tolist()
-                anchors.add((place, words) for place, (_, words) in zip(places, named, strict=True) if place != NO_PAGE)
+                rows = select(ReadText.document_id, ReadText.content).where(ReadText.document_id.in_(page_of))
+                texts = [(page_of[number], unpack_text(content).anchors) for number, content in session.execute(rows)]
+            for page, links in texts:
+                target_pages = graph.redirect_map.pages(half_keys(bytes.fromhex("".join(key for key, _ in links))))
+                target_pages[target_pages == page] = NO_PAGE
+                places = place_of[target_pages].tolist()
+                anchors.add((place, words) for place, (_, words) in zip(places, links, strict=True) if place != NO_PAGE)
 
     def _store(self, item_id: int, documents: Numbers, columns: dict[str, Numbers], anchors: AnchorTexts) -> None:
         for begin in range(0, len(documents), DOCUMENTS_PER_TRANSACTION):

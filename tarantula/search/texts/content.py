@@ -22,6 +22,32 @@ from tarantula.links.resolve import resolve_references
 from tarantula.search.texts.similarity import signature_of
 from tarantula.search.texts.words import STEMMERS
 
+logger = logging.getLogger(__name__)
+
+SAMPLE_LENGTH = 300
+"""Characters used for language detection."""
+SHORTEST_SAMPLE = 40
+"""Shortest text with a detected language, in characters; for shorter ones the declared language is used."""
+CANDIDATE_LANGUAGES = 10
+"""Number of most likely languages to choose from."""
+DECLARED_LOG_ODDS = 8.0
+"""Bonus in log odds for the declared language, and for a language with a stemmer: a few words distinguish Portuguese
+from English, but not from Galician."""
+LONGEST_ANCHOR = 200
+"""Most characters of an anchor text."""
+MOST_ANCHORS = 2_000
+"""Most links of a page with anchor texts."""
+HEADING_TAGS = re.compile("h[123]")
+BOILERPLATE_SELECTOR = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
+"""Elements that a page marks as boilerplate, which the article detection may miss."""
+MOST_PDF_PAGES = 1_000
+"""Most pages of a PDF that are read."""
+
+LONGEST_TEXT = 1_000_000
+"""Most characters of a text field."""
+LARGEST_BODY_BYTES = 50_000_000
+"""Largest document that is read."""
+
 
 @dataclass(slots=True)
 class ExtractedText:
@@ -38,7 +64,7 @@ class ExtractedText:
     """Language code such as ``pt``; empty if unknown."""
     anchors: list[tuple[str, str]] = field(default_factory=list)
     """Links: the key of each target in hexadecimal, and the anchor text."""
-    likeness: str = ""
+    signature: str = ""
     """Similarity signature (see `tarantula.search.texts.similarity`) in hexadecimal."""
 
     def packed(self) -> bytes:
@@ -57,17 +83,6 @@ def unpack_text(packed: bytes) -> ExtractedText:
     return content
 
 
-SAMPLE_LENGTH = 300
-"""Characters used for language detection."""
-SHORTEST_SAMPLE = 40
-"""Shortest text with a detected language, in characters; for shorter ones the declared language is used."""
-CANDIDATE_LANGUAGES = 10
-"""Number of most likely languages to choose from."""
-DECLARED_LOG_ODDS = 8.0
-"""Bonus in log odds for the declared language, and for a language with a stemmer: a few words distinguish Portuguese
-from English, but not from Galician."""
-
-
 def language_of(text: str, declared: str | None = None) -> str:
     """Return the language code of a text; the declared language decides only if the text is not conclusive."""
     code = _code(declared)
@@ -84,33 +99,24 @@ def _code(declared: str | None) -> str:
     return code if code.isascii() and code.isalpha() and len(code) in (2, 3) else ""
 
 
-LONGEST_ANCHOR = 200
-"""Most characters of an anchor text."""
-MOST_ANCHORS = 2_000
-"""Most links of a page with anchor texts."""
-HEADING_TAGS = re.compile("h[123]")
-BOILERPLATE_SELECTOR = "nav, aside, footer, [role=navigation], [role=complementary], [role=contentinfo], [role=search]"
-"""Elements that a page marks as boilerplate, which the article detection may miss."""
-
-
 def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
     """Extract the text and links of an HTML page."""
     # Menus often lack spaces between their links.
     document = parse_html(body.replace(b"</a><a", b"</a> <a"), encoding_by_label(charset), positions=False)
-    for unseen in document.find_all("noscript"):
-        unseen.decompose()
+    for hidden in document.find_all("noscript"):
+        hidden.decompose()
     title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADING_TAGS)]
     anchors = list(_anchors(document, url))
     lines = _lines(_body_text(document))
-    for beside in document.select(BOILERPLATE_SELECTOR):
-        beside.decompose()
+    for boilerplate in document.select(BOILERPLATE_SELECTOR):
+        boilerplate.decompose()
     article = document.article()
     main = _lines(article.text) or _lines(_body_text(document)) or lines
     inside = set(main)
     text = "\n".join(main)
     return ExtractedText(
-        title=_words(title) or article.title or "",
-        headings="\n".join(map(_words, headings)),
+        title=_collapse_spaces(title) or article.title or "",
+        headings="\n".join(map(_collapse_spaces, headings)),
         description=article.description or "",
         main=text,
         rest="\n".join(line for line in lines if line not in inside),
@@ -129,7 +135,7 @@ def _references(document: Document) -> Iterator[tuple[str, str]]:
     for element in document.find_all("a", limit=MOST_ANCHORS):
         href = element.attrs.get("href")
         if isinstance(href, str):
-            yield href, _words(element.text or _text_of_image(element))[:LONGEST_ANCHOR]
+            yield href, _collapse_spaces(element.text or _text_of_image(element))[:LONGEST_ANCHOR]
 
 
 def _text_of_image(element: Element) -> str:
@@ -147,15 +153,11 @@ def _body_text(document: Document) -> str:
 
 def _lines(text: str) -> list[str]:
     # The stars of list items are added by the text conversion.
-    return [line for line in (_words(line).removeprefix("* ") for line in text.splitlines()) if line]
+    return [line for line in (_collapse_spaces(line).removeprefix("* ") for line in text.splitlines()) if line]
 
 
-def _words(text: str) -> str:
+def _collapse_spaces(text: str) -> str:
     return " ".join(text.split())
-
-
-MOST_PDF_PAGES = 1_000
-"""Most pages of a PDF that are read."""
 
 
 def extract_pdf(body: bytes, url: str, charset: str | None) -> ExtractedText:
@@ -170,14 +172,6 @@ def _pages(document: pypdfium2.PdfDocument) -> Iterator[str]:
     for number in range(min(len(document), MOST_PDF_PAGES)):
         with closing(document[number]) as page, closing(page.get_textpage()) as text:
             yield str(text.get_text_bounded()).replace("\r\n", "\n")
-
-
-logger = logging.getLogger(__name__)
-
-LONGEST_TEXT = 1_000_000
-"""Most characters of a text field."""
-LARGEST_BODY_BYTES = 50_000_000
-"""Largest document that is read."""
 
 
 def extract_plain(body: bytes, url: str, charset: str | None) -> ExtractedText:
@@ -203,10 +197,10 @@ def extract_text(body: bytes, media_type: str | None, url: str, charset: str | N
         content = reader(body, url, charset)
     except Exception as error:
         # A hostile file may raise anything in its parser; other documents must still be read.
-        logger.warning("%s cannot be read (%s: %s): only its address is found.", url, type(error).__name__, error)
+        logger.warning("Cannot extract text from %s (%s: %s): not searchable.", url, type(error).__name__, error)
         return None
     for name in ("title", "headings", "description", "main", "rest"):
         # Compose accents: a separate combining character would split a word.
         setattr(content, name, normalize("NFC", getattr(content, name)[:LONGEST_TEXT]))
-    content.likeness = signature_of(content.main).hex()
+    content.signature = signature_of(content.main).hex()
     return content

@@ -45,20 +45,22 @@ _FACTOR = numpy.uint64(0xD6E8_FEB8_6659_FD93)
 _WITH_CASE = {*range(ord("A"), ord("Z") + 1), *range(0x80, 0xA0)}
 _WITHOUT_CASE = bytes(letter | 32 if letter in _WITH_CASE else letter for letter in range(256))
 _IN_WORDS = bytes(letter > 127 or chr(letter).isalnum() for letter in range(256))
-_MIX = (numpy.uint64(0xFF51_AFD7_ED55_8CCD), numpy.uint64(0xC4CE_B9FE_1A85_EC53))
+_MIX_FACTORS = (numpy.uint64(0xFF51_AFD7_ED55_8CCD), numpy.uint64(0xC4CE_B9FE_1A85_EC53))
 _SHIFT = numpy.uint64(33)
 _EDGES = numpy.arange(SIGNATURE_BYTES, dtype=numpy.uint64) << numpy.uint64(57)
 
 
 def signature_of(text: str) -> bytes:
     """Return the signature of a text; empty if the text is too short."""
-    runs = _runs(text[:LONGEST_TEXT_BYTES].encode("utf-8", "replace")[:LONGEST_TEXT_BYTES].translate(_WITHOUT_CASE))
-    return _least(runs) if len(runs) >= FEWEST_SHINGLES else b""
+    shingles = _shingles(
+        text[:LONGEST_TEXT_BYTES].encode("utf-8", "replace")[:LONGEST_TEXT_BYTES].translate(_WITHOUT_CASE)
+    )
+    return _signature(shingles) if len(shingles) >= FEWEST_SHINGLES else b""
 
 
-def signature_bands(likeness: bytes) -> tuple[int, ...]:
+def signature_bands(signature: bytes) -> tuple[int, ...]:
     """Return the bands of a signature."""
-    return unpack(f"<{len(likeness) // 8}Q", likeness)
+    return unpack(f"<{len(signature) // 8}Q", signature)
 
 
 def signature_from_bands(bands: Sequence[int]) -> bytes:
@@ -66,9 +68,9 @@ def signature_from_bands(bands: Sequence[int]) -> bytes:
     return pack(f"<{len(bands)}Q", *bands)
 
 
-def sketch_of(likeness: bytes) -> int:
+def sketch_of(signature: bytes) -> int:
     """Return the sketch of a signature."""
-    return int.from_bytes(numpy.packbits(numpy.frombuffer(likeness[:SKETCH_BITS], numpy.uint8) & 1).tobytes(), "big")
+    return int.from_bytes(numpy.packbits(numpy.frombuffer(signature[:SKETCH_BITS], numpy.uint8) & 1).tobytes(), "big")
 
 
 def near_duplicate_candidates(sketches: Sequence[int]) -> list[int]:
@@ -86,29 +88,29 @@ def are_near_duplicates(one: bytes, other: bytes) -> bool:
     return bool(agreeing.mean() >= NEAR_DUPLICATE_SHARE)
 
 
-def _runs(text: bytes) -> Numbers:
+def _shingles(text: bytes) -> Numbers:
     """Return the hash of each shingle, ignoring punctuation and white space."""
     letters = numpy.frombuffer(text, numpy.uint8)
-    is_word = numpy.frombuffer(b" ".join((b"", text, b"")).translate(_IN_WORDS), numpy.bool_)
-    edges = numpy.flatnonzero(is_word[1:] != is_word[:-1])
+    in_word = numpy.frombuffer(b" ".join((b"", text, b"")).translate(_IN_WORDS), numpy.bool_)
+    edges = numpy.flatnonzero(in_word[1:] != in_word[:-1])
     begins, ends = edges[::2], edges[1::2]
     if len(begins) < SHINGLE_WORDS:
         return numpy.zeros(0, numpy.uint64)
     # The polynomial hash of a slice is the difference of two prefix sums, shifted to its start.
-    forth, back = _powers()
+    powers, inverse_powers = _powers()
     sums = numpy.zeros(len(letters) + 1, numpy.uint64)
-    numpy.cumsum(letters * forth[: len(letters)], out=sums[1:])
-    words = (sums[ends] - sums[begins]) * back[begins]
+    numpy.cumsum(letters * powers[: len(letters)], out=sums[1:])
+    words = (sums[ends] - sums[begins]) * inverse_powers[begins]
     last = len(words) - SHINGLE_WORDS + 1
-    runs = words[:last]
+    shingles = words[:last]
     for place in range(1, SHINGLE_WORDS):
-        runs = runs * _FACTOR + words[place : place + last]
-    return _mixed(runs)
+        shingles = shingles * _FACTOR + words[place : place + last]
+    return _mix(shingles)
 
 
-def _least(runs: Numbers) -> bytes:
+def _signature(shingles: Numbers) -> bytes:
     """Return the signature of hashed shingles; an empty bin takes the byte of another bin in a fixed random order."""
-    ordered = numpy.sort(runs)
+    ordered = numpy.sort(shingles)
     at = numpy.full(SIGNATURE_BYTES + 1, len(ordered))
     at[:-1] = numpy.searchsorted(ordered, _EDGES)
     is_empty = at[1:] == at[:-1]
@@ -116,13 +118,13 @@ def _least(runs: Numbers) -> bytes:
     least = ordered[numpy.minimum(at[:-1], len(ordered) - 1)].astype(numpy.uint8)
     if is_empty.any():
         filled = ~is_empty
-        lots = _lots()[is_empty]
-        least[is_empty] = least[lots[numpy.arange(len(lots)), filled[lots].argmax(axis=1)]]
+        fallbacks = _fallback_bins()[is_empty]
+        least[is_empty] = least[fallbacks[numpy.arange(len(fallbacks)), filled[fallbacks].argmax(axis=1)]]
     return bytes(least)
 
 
-def _mixed(numbers: Numbers) -> Numbers:
-    for factor in _MIX:
+def _mix(numbers: Numbers) -> Numbers:
+    for factor in _MIX_FACTORS:
         numbers = (numbers ^ (numbers >> _SHIFT)) * factor
     numbers ^= numbers >> _SHIFT
     return numbers
@@ -141,10 +143,10 @@ def _powers() -> tuple[Numbers, Numbers]:
 
 
 @cache
-def _lots() -> Numbers:
+def _fallback_bins() -> Numbers:
     """Return for each bin a random order of the other bins; it must never change, since signatures are stored."""
     return numpy.argsort(
-        _mixed(numpy.arange(1, SIGNATURE_BYTES * SIGNATURE_BYTES + 1, dtype=numpy.uint64)).reshape(
+        _mix(numpy.arange(1, SIGNATURE_BYTES * SIGNATURE_BYTES + 1, dtype=numpy.uint64)).reshape(
             SIGNATURE_BYTES, SIGNATURE_BYTES
         ),
         axis=1,

@@ -11,9 +11,9 @@ from functools import cache, lru_cache, reduce
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-_LIKE_ONE = re.compile(r"s(?!\w)(?:(?<=ns)|(?<=[õoã]es)|(?<=[aeéóu]is)|(?<=[^\Waeiouáéíóú]is))")
+_PLURAL_ENDING = re.compile(r"s(?!\w)(?:(?<=ns)|(?<=[õoã]es)|(?<=[aeéóu]is)|(?<=[^\Waeiouáéíóú]is))")
 """Ending of a possible plural; starts with the s, which is fast to find."""
-_RULES = [
+_PLURAL_RULES = [
     (re.compile(f"({begin})(?:{ending})"), singular)
     for begin, ending, singular in (
         ("lei|rei|pai", "s", ""),
@@ -32,28 +32,6 @@ _RULES = [
     )
 ]
 
-
-def singulars(text: str) -> str:
-    """Return a lower-case text with these plurals replaced by their singulars."""
-    pieces, at = [], 0
-    for found in _LIKE_ONE.finditer(text):
-        end = start = found.end()
-        while start > at and text[start - 1].isalnum():
-            start -= 1
-        pieces += [text[at:start], singular(text[start:end])]
-        at = end
-    return "".join([*pieces, text[at:]])
-
-
-@lru_cache(10_000)
-def singular(word: str) -> str:
-    """Return the singular of a lower-case word, or the word itself."""
-    for plural, ending in _RULES:
-        if found := plural.fullmatch(word):
-            return found[1] + ending
-    return word
-
-
 ENGLISH_STOPWORDS = tuple(
     """
     i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself
@@ -67,8 +45,6 @@ ENGLISH_STOPWORDS = tuple(
     """.split()
 )
 """Snowball's list of English stop words; tantivy has its Portuguese list, but a shorter one for English."""
-
-
 LONGEST_WORD = 80
 """Longest word that is indexed, in bytes."""
 EXACT_TOKENIZER = "exact"
@@ -79,10 +55,31 @@ ACCENTED_WORD = re.compile(r"\w*[^\W\x00-\x7f]\w*")
 """A word with a non-ASCII letter."""
 
 
+def singulars(text: str) -> str:
+    """Return a lower-case text with these plurals replaced by their singulars."""
+    pieces, at = [], 0
+    for found in _PLURAL_ENDING.finditer(text):
+        end = start = found.end()
+        while start > at and text[start - 1].isalnum():
+            start -= 1
+        pieces += [text[at:start], singular(text[start:end])]
+        at = end
+    return "".join([*pieces, text[at:]])
+
+
+@lru_cache(10_000)
+def singular(word: str) -> str:
+    """Return the singular of a lower-case word, or the word itself."""
+    for plural, ending in _PLURAL_RULES:
+        if found := plural.fullmatch(word):
+            return found[1] + ending
+    return word
+
+
 @cache
 def exact_analyzer() -> TextAnalyzer:
     """Return the analyzer for words without case and accents."""
-    return _built(Filter.ascii_fold())
+    return _build(Filter.ascii_fold())
 
 
 @cache
@@ -106,16 +103,16 @@ def stems_of_text(text: str, language: str) -> list[str]:
     stems = _stems(text, language)
     if not text.isascii():
         known = set(stems)
-        careless = _careless(" ".join(dict.fromkeys(ACCENTED_WORD.findall(text))), language)
-        stems += [stem for stem in dict.fromkeys(careless) if stem not in known]
+        unaccented = _unaccented_stems(" ".join(dict.fromkeys(ACCENTED_WORD.findall(text))), language)
+        stems += [stem for stem in dict.fromkeys(unaccented) if stem not in known]
     return stems
 
 
 def _stems(text: str, language: str) -> list[str]:
-    return _stemming(language).analyze(singulars(text.lower()) if language == "pt" else text)
+    return _stemmer(language).analyze(singulars(text.lower()) if language == "pt" else text)
 
 
-def _careless(text: str, language: str) -> list[str]:
+def _unaccented_stems(text: str, language: str) -> list[str]:
     """Return the stems of a text as typed without accents."""
     return _stems(" ".join(exact_analyzer().analyze(text)), language)
 
@@ -123,26 +120,26 @@ def _careless(text: str, language: str) -> list[str]:
 @lru_cache(10_000)
 def stems_of_word(word: str) -> tuple[str, ...]:
     """Return all stems of a word in any language; none if it is a stop word."""
-    finders = (_stems,) if word.isascii() else (_stems, _careless)
-    stems = [find(word, language) for find in finders for language in STEMMERS]
+    stemmers = (_stems,) if word.isascii() else (_stems, _unaccented_stems)
+    stems = [find(word, language) for find in stemmers for language in STEMMERS]
     if not all(stems):
         return ()
     return tuple(dict.fromkeys(form for found in (*stems, exact_analyzer().analyze(word)) for form in found[:1]))
 
 
 @cache
-def _stemming(language: str) -> TextAnalyzer:
+def _stemmer(language: str) -> TextAnalyzer:
     # Accents are removed last, since the stemmer needs them to recognise endings.
-    return _built(_without_commonest(language), Filter.stemmer(STEMMERS[language]), Filter.ascii_fold())
+    return _build(_stopword_filter(language), Filter.stemmer(STEMMERS[language]), Filter.ascii_fold())
 
 
-def _without_commonest(language: str) -> Filter:
+def _stopword_filter(language: str) -> Filter:
     return Filter.custom_stopword(list(ENGLISH_STOPWORDS)) if language == "en" else Filter.stopword(STEMMERS[language])
 
 
-def _built(*filters: Filter) -> TextAnalyzer:
-    return reduce(TextAnalyzerBuilder.filter, filters, _begun()).build()
+def _build(*filters: Filter) -> TextAnalyzer:
+    return reduce(TextAnalyzerBuilder.filter, filters, _base_builder()).build()
 
 
-def _begun() -> TextAnalyzerBuilder:
+def _base_builder() -> TextAnalyzerBuilder:
     return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(LONGEST_WORD)).filter(Filter.lowercase())

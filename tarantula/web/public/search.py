@@ -70,7 +70,7 @@ def show_search(request: Request, q: str = "", page: str = "1", order: str = "be
     query = parse_results_query(q, page, order, unfold)
     values = {"query": query, "orders": ORDER_LABELS, "notes": list(query.notes), "complaint": ""}
     if not query.query:
-        typed = [_("Type a word, or several.")] if q else []
+        typed = [_("Enter one or more words.")] if q else []
         values["notes"] = [*typed, *map(translate_sentence, search.index_warnings(context_of(request)))]
         return render(request, "search.html", {**values, "found": None})
     try:
