@@ -1,4 +1,4 @@
-"""How often each page is visited: the best there is, within the limits."""
+"""Phase 1: the number of visits to each page is optimal within the limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tarantula.revisit.phases import allocate
 
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 HASTY = 5e3
-"""A rate of changes at which no visit is of use for long."""
+"""Change rate at which visits gain almost nothing."""
 
 
 def worth(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
@@ -40,7 +40,7 @@ def worth(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading
     | st.lists(st.sampled_from(list(ChangeLaw)), min_size=4, max_size=4).map(lambda one: np.array(one, np.int8)),
     visits=st.integers(0, 6),
 )
-def test_nothing_that_can_be_tried_is_better(
+def test_greedy_allocation_beats_every_other(
     reading: ModelReading, rates: list[float], weights: list[float], laws: Laws | None, visits: int
 ) -> None:
     pages = Pages.of(rates, [0, 1, 0, 1], weights)
@@ -58,7 +58,7 @@ def test_nothing_that_can_be_tried_is_better(
 
 
 def one_by_one(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints:
-    """Take the best visit again and again: of equal ones that of the first server, and of its first page."""
+    """Reference: take the best visit again and again; ties go to the first server and page."""
     visits = np.zeros(len(pages), dtype=np.int64)
     changes, left = pages.changes(limits.horizon), np.full(len(pages.starts) - 1, limits.visits_per_server)
 
@@ -92,7 +92,7 @@ def one_by_one(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Ints
     politeness=st.sampled_from([0.05, 0.5, 3.0]),
     visits=st.integers(0, 900),
 )
-def test_a_head_start_ends_where_one_by_one_does(
+def test_head_start_gives_the_same_result_as_greedy(
     reading: ModelReading, rates: list[float], servers: list[int], weights: list[float], politeness: float, visits: int
 ) -> None:
     count = len(rates)
@@ -100,7 +100,7 @@ def test_a_head_start_ends_where_one_by_one_does(
     limits = VisitLimits(20.0, politeness, visits)
     found, wanted = allocate.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading)
     if HASTY in rates:
-        # Its visits add the same, but for the last digit: which of equal pages has more of them is left to rounding.
+        # The gains agree up to rounding; which of equal pages gets more visits is left open.
         assert found.sum() == wanted.sum()
         assert np.bincount(pages.servers, found).max() <= limits.visits_per_server
         assert worth(found, pages, limits, reading) == pytest.approx(worth(wanted, pages, limits, reading), abs=1e-12)
@@ -110,7 +110,7 @@ def test_a_head_start_ends_where_one_by_one_does(
 
 @READINGS
 @pytest.mark.parametrize("visits", [700, 3_000, 10**6])
-def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading: ModelReading, visits: int) -> None:
+def test_head_start_is_right_with_sampled_prices(reading: ModelReading, visits: int) -> None:
     chance = np.random.default_rng(3)
     pages = Pages.of(chance.uniform(0.0, 2.0, 5_000) ** 4, chance.integers(0, 3, 5_000), chance.pareto(1.0, 5_000))
     limits = VisitLimits(100.0, 0.05, visits)
@@ -118,7 +118,7 @@ def test_a_head_start_is_right_where_prices_are_guessed_from_some_pages(reading:
 
 
 @READINGS
-def test_without_politeness_only_the_visits_in_all_are_limited(reading: ModelReading) -> None:
+def test_impolite_allocation_limits_only_the_total(reading: ModelReading) -> None:
     pages = Pages.of([1.0, 1.0, 0.001], [0, 0, 1])
     limits = VisitLimits(horizon=10.0, politeness=5.0, visits=8)
     assert allocate.allocate_politely(pages, limits, reading)[:2].sum() == 2
@@ -126,7 +126,7 @@ def test_without_politeness_only_the_visits_in_all_are_limited(reading: ModelRea
 
 
 @READINGS
-def test_what_never_changes_or_always_has_is_a_sensible_answer(reading: ModelReading) -> None:
+def test_rates_of_zero_and_infinity_are_handled(reading: ModelReading) -> None:
     pages = Pages.of([0.0, np.inf, 0.1], [0, 0, 3])
     limits = VisitLimits(horizon=100.0, politeness=10.0, visits=1000)
     visits = allocate.allocate_politely(pages, limits, reading)
@@ -142,7 +142,7 @@ def test_a_million_pages_on_one_server_share_its_visits() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rates", "weights", "words"),
+    ("rates", "weights", "message"),
     [
         ([-1.0], [1.0], "A change rate must be"),
         ([float("nan")], [1.0], "A change rate must be"),
@@ -151,13 +151,13 @@ def test_a_million_pages_on_one_server_share_its_visits() -> None:
         ([1.0], [0.0], "At least one page must have a weight above 0"),
     ],
 )
-def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[float], words: str) -> None:
-    with pytest.raises(TarantulaError, match=words):
+def test_invalid_pages_are_refused(rates: list[float], weights: list[float], message: str) -> None:
+    with pytest.raises(TarantulaError, match=message):
         Pages.of(rates, [0] * len(rates), weights)
 
 
 @pytest.mark.parametrize(
-    ("horizon", "politeness", "visits", "words"),
+    ("horizon", "politeness", "visits", "message"),
     [
         (10.0, 15.0, 1, "shorter than the 15 s between two visits"),
         (0.0, 15.0, 1, "longer than 0 seconds"),
@@ -165,6 +165,6 @@ def test_pages_that_cannot_be_are_refused(rates: list[float], weights: list[floa
         (10.0, 1.0, -1, "must not be negative"),
     ],
 )
-def test_limits_that_cannot_be_are_refused(horizon: float, politeness: float, visits: int, words: str) -> None:
-    with pytest.raises(TarantulaError, match=words):
+def test_invalid_limits_are_refused(horizon: float, politeness: float, visits: int, message: str) -> None:
+    with pytest.raises(TarantulaError, match=message):
         VisitLimits(horizon, politeness, visits)

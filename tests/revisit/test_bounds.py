@@ -1,4 +1,4 @@
-"""No polite schedule is less stale than the bound says, and the better policy comes near to it."""
+"""Bounds: no polite schedule is below PoliteBound, and `slotted` comes close to it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DAY = VisitLimits(86400.0, 15.0, 10**9)
 
 
 def fresh_for(rate: float, times: Floats) -> Floats:
-    """Return for how long a page is fresh that is visited at these times, one row each."""
+    """Return the fresh seconds of a page visited at these times, one schedule per row."""
     edges = np.concatenate([np.zeros((len(times), 1)), times, np.full((len(times), 1), HORIZON)], axis=1)
     gaps = np.diff(edges)
     return np.asarray((-np.expm1(-rate * gaps) / rate if rate else gaps).sum(axis=1))
 
 
 def least_stale(rates: list[float], weights: list[float], politeness: float, most: int) -> float:
-    """Return the staleness of the best of many schedules: all that have their times on a fine grid."""
+    """Return the least staleness of all schedules on a fine time grid."""
     grid = np.linspace(0.0, HORIZON, 41)
     best = 0.0
     for count in range(most + 1):
@@ -61,7 +61,7 @@ def least_stale(rates: list[float], weights: list[float], politeness: float, mos
     politeness=st.sampled_from([2.5, 3.0, 4.5]),
     visits=st.integers(1, 4),
 )
-def test_no_schedule_that_can_be_tried_is_under_it(
+def test_no_schedule_is_below_the_bound(
     rates: list[float], weights: list[float], politeness: float, visits: int
 ) -> None:
     limits = VisitLimits(HORIZON, politeness, visits)
@@ -76,9 +76,7 @@ def test_no_schedule_that_can_be_tried_is_under_it(
     weights=st.lists(st.sampled_from([0.2, 1.0, 5.0]), min_size=3, max_size=3),
     seconds=st.sampled_from([2.5, 3.0, 4.5]),
 )
-def test_a_crawler_that_is_always_busy_is_as_a_server_that_is_always_asked(
-    rates: list[float], weights: list[float], seconds: float
-) -> None:
+def test_a_busy_crawler_counts_like_a_full_server(rates: list[float], weights: list[float], seconds: float) -> None:
     limits = VisitLimits(HORIZON, 0.01, int(HORIZON / seconds), (seconds,))
     pages = Pages.of(rates, range(len(rates)), weights[: len(rates)])
     bound = polite_bound(pages, limits, ModelReading.FRESH)
@@ -92,7 +90,7 @@ def test_a_crawler_that_is_always_busy_is_as_a_server_that_is_always_asked(
     theta=st.floats(0.0, 2.0),
     speeds=st.lists(st.floats(0.05, 3.0), min_size=1, max_size=4),
 )
-def test_no_visits_that_crawlers_make_are_under_it(
+def test_executed_schedules_are_not_below_the_bound(
     documents: int, servers: int, theta: float, speeds: list[float]
 ) -> None:
     chance = np.random.default_rng(documents)
@@ -119,7 +117,7 @@ def test_no_visits_that_crawlers_make_are_under_it(
     visits=st.integers(1, 2000),
     politeness=st.floats(0.2, 5.0),
 )
-def test_no_policy_is_under_it_and_it_is_never_under_the_old_one(
+def test_policies_are_not_below_the_bound_and_it_is_at_least_wp(
     documents: int, servers: int, theta: float, visits: int, politeness: float
 ) -> None:
     chance = np.random.default_rng(documents)
@@ -137,7 +135,7 @@ def test_no_policy_is_under_it_and_it_is_never_under_the_old_one(
 
 
 @pytest.mark.parametrize(("documents", "near"), [(600, 0.2), (5_000, 0.05), (20_000, 0.05)])
-def test_it_shows_that_little_is_left_to_win(documents: int, near: float) -> None:
+def test_slotted_is_close_to_the_bound(documents: int, near: float) -> None:
     pages = synthetic_pages(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)
     visits = allocate.allocate_politely(pages, DAY, ModelReading.FRESH)
     old = 1.0 - weighted_mean(
@@ -148,7 +146,7 @@ def test_it_shows_that_little_is_left_to_win(documents: int, near: float) -> Non
     assert found - new < near * (found - old)
 
 
-def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
+def test_busy_crawlers_tighten_the_bound() -> None:
     supposed = Experiment(SyntheticWeb(10_000, 20, theta=0.0), rate=ValueRange(0.1, 0.1))
     pages, limits = supposed.world.pages(), supposed.limits()
     found = schedule_staleness(slotted(pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH)
@@ -162,7 +160,7 @@ def test_it_knows_that_crawlers_are_busy_where_no_server_is() -> None:
     prices=st.lists(st.floats(0.0, 0.4), min_size=1, max_size=7),
     slack=st.floats(0.0, 0.2),
 )
-def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: float) -> None:
+def test_best_visits_of_a_page_are_optimal(rate: float, prices: list[float], slack: float) -> None:
     count, worth = len(prices), 1.0 / rate
     step, decay = 1.0 / count, worth * (1 - slack)
     powers, worths, follows, hull = work_arrays(count)
@@ -191,7 +189,7 @@ def test_a_page_finds_its_best_visits(rate: float, prices: list[float], slack: f
     nodes=st.lists(st.floats(0.0, 5.0), min_size=2, max_size=9).map(np.array),
     pause=st.sampled_from([0.5, 1.0, 1.7, 4.0, 10.0]),
 )
-def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
+def test_visits_a_pause_apart_pay_at_most_the_bound(nodes: Floats, pause: float) -> None:
     times = np.linspace(0.0, HORIZON, 201)
     prices = np.interp(times, np.linspace(0.0, HORIZON, len(nodes)), nodes)
     steps = int(np.ceil(pause / 0.05 - 1e-9))
@@ -206,7 +204,7 @@ def test_no_visits_that_are_apart_pay_more(nodes: Floats, pause: float) -> None:
     weight=st.sampled_from([0.1, 1.0, 20.0]),
     nodes=st.lists(st.floats(0.01, 0.6), min_size=3, max_size=9).map(np.array),
 )
-def test_no_page_has_more_left_than_it_is_said_to(rate: float, weight: float, nodes: Floats) -> None:
+def test_page_surplus_is_an_upper_bound(rate: float, weight: float, nodes: Floats) -> None:
     points, worth = 4001, weight / (rate * HORIZON)
     prices = np.interp(np.linspace(0.0, HORIZON, points), np.linspace(0.0, HORIZON, len(nodes)), nodes)
     powers, worths, follows, hull = work_arrays(points)

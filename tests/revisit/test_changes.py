@@ -1,4 +1,4 @@
-"""When pages change: by three laws, at the same mean rate."""
+"""Laws of change with the same mean rate."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def changes_of(law: int, page: int, draws: np.ndarray, until: float) -> list[flo
 
 
 @LAWS
-def test_every_law_has_the_same_mean_rate_from_the_beginning(law: int) -> None:
+def test_all_laws_have_the_same_mean_rate(law: int) -> None:
     draws = generator_states(3_000, 7)
     times = np.concatenate([changes_of(law, page, draws, 12.0) for page in range(3_000)])
     early = np.count_nonzero(times <= 6.0)
@@ -38,7 +38,7 @@ def test_every_law_has_the_same_mean_rate_from_the_beginning(law: int) -> None:
 
 @LAWS
 @pytest.mark.parametrize("gap", [0.3, 2.0, 9.0])
-def test_a_page_is_fresh_for_as_long_as_is_expected(law: int, gap: float) -> None:
+def test_fresh_seconds_match_the_expectation(law: int, gap: float) -> None:
     draws = generator_states(5_000, 3)
     fresh = np.array([min(first_change(law, RATE, draws, page), gap) for page in range(5_000)])
     error = fresh.std() / np.sqrt(len(fresh))
@@ -46,7 +46,7 @@ def test_a_page_is_fresh_for_as_long_as_is_expected(law: int, gap: float) -> Non
 
 
 @LAWS
-def test_nonsense_is_a_sensible_answer(law: int) -> None:
+def test_extreme_rates_and_gaps_give_finite_results(law: int) -> None:
     draws = generator_states(1, 0)
     assert first_change(law, 0.0, draws, 0) == np.inf
     assert expected_fresh_seconds(law, 0.0, 10.0) == 10.0
@@ -55,7 +55,7 @@ def test_nonsense_is_a_sensible_answer(law: int) -> None:
     assert 0.0 <= expected_fresh_seconds(law, 1e300, 10.0) < 1e-3
 
 
-def test_a_mixture_has_the_shares_that_were_asked_for() -> None:
+def test_mixture_has_the_requested_shares() -> None:
     laws = draw_laws(50_000, {ChangeLaw.POISSON: 6, ChangeLaw.PARETO: 3, ChangeLaw.QUASI_DETERMINISTIC: 1}, seed=4)
     assert np.bincount(laws) / len(laws) == pytest.approx([0.6, 0.3, 0.1], abs=0.01)
     assert np.array_equal(
@@ -65,6 +65,6 @@ def test_a_mixture_has_the_shares_that_were_asked_for() -> None:
 
 
 @pytest.mark.parametrize("share", [-1.0, float("nan"), float("inf"), 0.0])
-def test_shares_that_cannot_be_are_refused(share: float) -> None:
+def test_invalid_shares_are_refused(share: float) -> None:
     with pytest.raises(TarantulaError, match="The shares of a mixture"):
         draw_laws(10, {ChangeLaw.PARETO: share})

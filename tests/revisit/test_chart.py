@@ -1,4 +1,4 @@
-"""Charts can be read: round numbers on the axis, and names that do not stand on each other."""
+"""Charts are readable: round numbers on the axis, labels that do not overlap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 @given(ends=st.lists(st.floats(0.0, 1.0), min_size=1, max_size=9), start=st.floats(0.0, 1.0))
-def test_names_are_apart_and_on_the_chart(ends: list[float], start: float) -> None:
+def test_labels_do_not_overlap_and_stay_on_the_chart(ends: list[float], start: float) -> None:
     lines = [ChartLine(f"line {number}", [start, end], "#000000") for number, end in enumerate(ends)]
     drawn = ElementTree.fromstring(line_chart_svg(LineChart("Title", "Subtitle", "θ", [0.0, 1.0], lines)))
     heights = sorted(

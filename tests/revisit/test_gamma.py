@@ -1,4 +1,4 @@
-"""The Gamma distribution that is nearest to what visits leave of a rate."""
+"""The Gamma distribution nearest to the posterior of a rate."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def believed(known: float, quiet: float, gaps: list[float]) -> tuple[float, floa
 
 
 def posterior(known: float, quiet: float, gaps: list[float]) -> tuple[Floats, Floats]:
-    """Return logarithms of rates, and how likely each is, as finely as is never needed."""
+    """Return logarithms of rates and their posterior, on a very fine grid."""
     powers = np.linspace(-75.0, 25.0, 40_001)
     rates = np.exp(powers)
     heights = known * powers - rates * quiet
@@ -33,7 +33,7 @@ def posterior(known: float, quiet: float, gaps: list[float]) -> tuple[Floats, Fl
 
 
 @given(SHAPES, st.floats(1e-3, 1e3), st.lists(st.floats(1e-3, 1e3), max_size=12))
-def test_it_has_the_same_mean_and_the_same_mean_of_the_logarithm(known: float, quiet: float, gaps: list[float]) -> None:
+def test_nearest_gamma_keeps_mean_and_mean_logarithm(known: float, quiet: float, gaps: list[float]) -> None:
     shape, scale = believed(known, quiet, gaps)
     powers, likely = posterior(known, quiet, gaps)
     assert shape / scale == pytest.approx(likely @ np.exp(powers), rel=0.01)
@@ -41,16 +41,16 @@ def test_it_has_the_same_mean_and_the_same_mean_of_the_logarithm(known: float, q
 
 
 @given(SHAPES, st.floats(1e-3, 1e3))
-def test_without_a_change_it_is_what_was_believed_and_the_time(known: float, quiet: float) -> None:
+def test_without_changes_the_posterior_is_exact(known: float, quiet: float) -> None:
     assert believed(known, quiet, []) == (known, quiet)
 
 
-def test_a_change_that_was_only_found_says_less_than_one_whose_time_is_known() -> None:
+def test_an_observed_change_says_less_than_a_dated_one() -> None:
     shape, _ = believed(1.0, 10.0, [1.0, 2.0])
     assert 1.0 < shape < 3.0
 
 
-def test_a_page_that_changed_at_every_visit_is_not_believed_to_change_seldom() -> None:
+def test_a_page_that_always_changed_has_a_high_rate() -> None:
     gaps = [10.0] * 10
     shape, scale = believed(0.25, 0.25, gaps)
     powers, likely = posterior(0.25, 0.25, gaps)
@@ -60,13 +60,13 @@ def test_a_page_that_changed_at_every_visit_is_not_believed_to_change_seldom() -
     assert foretold == pytest.approx(truth, abs=0.03)
 
 
-def test_a_thousand_changes_are_no_number_that_is_none() -> None:
+def test_a_thousand_changes_give_finite_results() -> None:
     shape, scale = believed(0.5, 1e6, [1.0] * 1000)
     assert shape == pytest.approx(1000, rel=0.02)
     assert shape / scale == pytest.approx(1e-3, rel=0.02)
 
 
-def test_nothing_that_is_known_gives_no_number_that_is_none() -> None:
+def test_no_data_gives_finite_results() -> None:
     starts, none = np.array([0, 1, 1]), np.array([1.0])
     shapes, scales = nearest_gamma(np.zeros(2), np.array([0.0, 5.0]), starts, none, np.array([np.inf, 0.0]))
     assert shapes.tolist() == [0.0, 0.0]

@@ -1,6 +1,6 @@
-"""Plans that others follow: item after item as good as can be with known rates, and better than turns without.
+"""The lasting policy: repeated plans reach the optimum with known rates, and beat the uniform policy with learned ones.
 
-With ``TARANTULA_FULL_SIZE=1`` the tables of docs/refresh.md are printed.
+With ``TARANTULA_FULL_SIZE=1`` it prints the tables of docs/refresh.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SURE = 1e9
 
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("weighed", [False, True])
-def test_item_after_item_is_as_fresh_as_can_be_with_known_rates(world: str, weighed: bool) -> None:
+def test_repeated_plans_reach_the_optimum_with_known_rates(world: str, weighed: bool) -> None:
     pages = pages_of(world, 300, weighed=weighed)
     pauses = pauses_of(pages, DAY, 0.3)
     fresh = {
@@ -35,7 +35,7 @@ def test_item_after_item_is_as_fresh_as_can_be_with_known_rates(world: str, weig
     assert fresh[lasting] > max(fresh[aged], fresh[uniform])
 
 
-def test_a_short_horizon_is_no_worse_than_a_long_one() -> None:
+def test_a_short_horizon_is_as_good_as_a_long_one() -> None:
     pages = pages_of("0.01 to 100, each power as likely", 300, servers=3)
     fresh = []
     for horizon in (DAY / 4, DAY, 10 * DAY):
@@ -45,7 +45,7 @@ def test_a_short_horizon_is_no_worse_than_a_long_one() -> None:
     assert fresh == pytest.approx([fresh[1]] * 3, rel=0.01)
 
 
-def test_rates_that_are_learned_are_worth_more_than_turns() -> None:
+def test_learned_rates_beat_the_uniform_policy() -> None:
     pages = pages_of("a Gamma distribution", 200)
     pauses = pauses_of(pages, DAY, 1.0)
     learned = Kept(pages).keep(lasting, pauses, 12, is_known=False)
@@ -54,7 +54,7 @@ def test_rates_that_are_learned_are_worth_more_than_turns() -> None:
 
 
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
-def test_the_table_of_known_rates() -> None:
+def test_table_of_known_rates() -> None:
     print("\n| changes a day | weights | horizon | at best | `lasting` | `aged` | in turn |")
     print("|---" * 7 + "|")
     for world, weighed, days in product(WORLDS, (False, True), (0.1, 1, 10)):
@@ -71,7 +71,7 @@ def test_the_table_of_known_rates() -> None:
 
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
 @pytest.mark.parametrize("world", WORLDS)
-def test_the_table_of_learned_rates(world: str) -> None:
+def test_table_of_learned_rates(world: str) -> None:
     print("\n| changes a day | horizon | visits to a page a day | known | `lasting` | `aged` | in turn |")
     print("|---" * 7 + "|")
     pages = pages_of(world, 500)
@@ -86,7 +86,7 @@ def test_the_table_of_learned_rates(world: str) -> None:
 
 
 @given(visits=st.integers(1, 40), age=st.floats(0.0, 1e6))
-def test_the_longest_gap_is_that_of_so_many_visits(visits: int, age: float) -> None:
+def test_the_longest_gap_holds_that_many_visits(visits: int, age: float) -> None:
     gap = longest_gap(visits, age, DAY)
     for other, is_enough in ((gap * (1 - 1e-9), True), (gap * (1 + 1e-9), False)):
         count = 1 + DAY // other if age >= other else (age + DAY) // other
@@ -94,12 +94,12 @@ def test_the_longest_gap_is_that_of_so_many_visits(visits: int, age: float) -> N
 
 
 @given(st.floats(1e-8, 1e-3), st.floats(0.2, 1e9), st.floats(10.0, 1e6))
-def test_the_index_is_the_price_at_which_a_gap_is_best(rate: float, shape: float, gap: float) -> None:
+def test_the_index_is_the_price_at_which_a_gap_is_optimal(rate: float, shape: float, gap: float) -> None:
     scale = shape / rate
     price = gamma_visit_index(gap, shape, scale)
 
     def won(seconds: float) -> float:
-        """Return what is won a second by visiting so often at that price."""
+        """Return the gain per second of visits with this gap at that price."""
         moments = np.linspace(0.0, seconds, 20_001)
         still = (1 + moments / scale) ** -shape
         return float(np.trapezoid(still, moments) - price) / seconds
@@ -108,36 +108,36 @@ def test_the_index_is_the_price_at_which_a_gap_is_best(rate: float, shape: float
 
 
 @given(st.floats(1e-8, 1e-3), st.floats(10.0, 1e6))
-def test_without_doubt_the_index_is_that_of_a_known_rate(rate: float, gap: float) -> None:
+def test_a_certain_rate_has_the_index_of_a_known_rate(rate: float, gap: float) -> None:
     known = index_of_known(np.array([rate]), np.ones(1), np.array([gap]))[0]
     assert gamma_visit_index(gap, SURE, SURE / rate) == pytest.approx(known, rel=1e-5, abs=1e-9 * gap)
 
 
-def test_pages_that_are_overdue_come_first_and_all_at_even_times() -> None:
+def test_overdue_pages_come_first_at_even_times() -> None:
     ages = np.array([0.0, 3.0, 30.0, 1.0]) * DAY
-    believed = UncertainPages.of(np.full(4, SURE), np.full(4, SURE * DAY), ages, np.zeros(4, dtype=int))
-    schedule = lasting(believed, PerServerLimits(DAY, np.array([60.0]), 3))
+    uncertain = UncertainPages.of(np.full(4, SURE), np.full(4, SURE * DAY), ages, np.zeros(4, dtype=int))
+    schedule = lasting(uncertain, PerServerLimits(DAY, np.array([60.0]), 3))
     assert schedule.pages.tolist() == [2, 1, 3]
     assert schedule.times == pytest.approx([0.0, DAY / 3, 2 * DAY / 3], abs=1e-3)
 
 
-def test_a_page_that_is_visited_several_times_comes_at_even_gaps() -> None:
-    believed = UncertainPages.of(np.full(2, SURE), SURE * np.array([0.05, 5.0]) * DAY, np.zeros(2), np.array([0, 1]))
-    schedule = lasting(believed, PerServerLimits(DAY, np.full(2, 60.0), 12))
+def test_several_visits_to_a_page_have_even_gaps() -> None:
+    uncertain = UncertainPages.of(np.full(2, SURE), SURE * np.array([0.05, 5.0]) * DAY, np.zeros(2), np.array([0, 1]))
+    schedule = lasting(uncertain, PerServerLimits(DAY, np.full(2, 60.0), 12))
     counts = np.bincount(schedule.pages)
     assert counts[0] > counts[1]
     assert np.diff(schedule.times[: counts[0]]) == pytest.approx(DAY / counts[0], abs=1e-3)
 
 
-def test_no_two_servers_are_asked_at_one_moment() -> None:
+def test_servers_are_not_asked_at_the_same_time() -> None:
     servers = np.repeat(np.arange(50), 4)
-    believed = UncertainPages.of(np.ones(200), np.full(200, DAY), np.full(200, DAY), servers)
-    times = lasting(believed, PerServerLimits(DAY, np.full(50, 60.0), 100)).times
+    uncertain = UncertainPages.of(np.ones(200), np.full(200, DAY), np.full(200, DAY), servers)
+    times = lasting(uncertain, PerServerLimits(DAY, np.full(50, 60.0), 100)).times
     assert len(np.unique(times)) == len(times) == 100
 
 
-def test_pages_that_never_or_always_change_are_not_visited() -> None:
-    believed = UncertainPages.of(
+def test_pages_that_never_or_always_change_get_no_visits() -> None:
+    uncertain = UncertainPages.of(
         np.array([0.0, 1.0, 1.0]), np.array([DAY, 0.0, DAY]), np.full(3, DAY), np.zeros(3, dtype=int)
     )
-    assert set(lasting(believed, PerServerLimits(DAY, np.array([3600.0]), 5)).pages.tolist()) == {2}
+    assert set(lasting(uncertain, PerServerLimits(DAY, np.array([3600.0]), 5)).pages.tolist()) == {2}

@@ -1,4 +1,4 @@
-"""When visits are made: never too near to each other, and as fresh as the sums say."""
+"""Phase 2: visits are a pause apart, and freshness matches its formula."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ READINGS = pytest.mark.parametrize("reading", list(ModelReading))
     politeness=st.floats(0.01, 60.0),
     more=st.floats(1.0, 3.0),
 )
-def test_slots_are_within_the_horizon_and_never_too_near(
+def test_slots_are_within_the_horizon_and_a_pause_apart(
     reading: ModelReading, counts: list[int], politeness: float, more: float
 ) -> None:
     limits = VisitLimits(politeness * (max(counts) + 1) * more, politeness, 10**6)
@@ -34,17 +34,17 @@ def test_slots_are_within_the_horizon_and_never_too_near(
         assert np.all(np.diff(part) >= politeness)
 
 
-def test_a_server_that_is_asked_as_often_as_can_be_is_asked_every_fifteen_seconds() -> None:
+def test_a_full_server_is_asked_at_every_pause() -> None:
     limits = VisitLimits(86400.0, 15.0, 10**6)
     times = server_slots(np.array([5760, 5760, 10]), limits, ModelReading.FRESH)
     assert np.diff(times[:5760]).min() == 15.0
-    # Two that are full do not want the same moments.
+    # Two full servers have different times.
     assert 1.0 < (times[5760] - times[0]) % 15.0 < 14.0
     assert times[-10:] == pytest.approx(86400.0 / 11 * np.arange(1, 11), abs=1e-4)
 
 
 @READINGS
-def test_a_page_that_has_its_server_alone_is_as_fresh_as_can_be(reading: ModelReading) -> None:
+def test_a_single_page_on_a_server_has_optimal_freshness(reading: ModelReading) -> None:
     pages, visits = Pages.of([0.1, 0.02], [0, 1]), np.array([7, 3])
     limits = VisitLimits(100.0, 1.0, 10)
     known = even_freshness_of_pages(visits, pages.changes(100.0), reading)
@@ -57,7 +57,7 @@ def test_a_page_that_has_its_server_alone_is_as_fresh_as_can_be(reading: ModelRe
 
 
 @READINGS
-def test_freshness_of_a_schedule_is_what_a_clock_would_see(reading: ModelReading) -> None:
+def test_schedule_freshness_matches_a_sampled_clock(reading: ModelReading) -> None:
     pages = Pages.of([0.05, 0.2, 0.0], [0, 0, 0])
     limits = VisitLimits(60.0, 1.0, 100)
     schedule = merge_visits(np.array([2, 5, 0]), pages, limits, reading)
@@ -73,7 +73,7 @@ def test_freshness_of_a_schedule_is_what_a_clock_would_see(reading: ModelReading
         assert schedule_freshness(schedule, pages, limits, reading)[page] == pytest.approx(expected, abs=2e-3)
 
 
-def test_merging_costs_little_and_wishing_is_a_bound() -> None:
+def test_merging_costs_little_and_even_visits_are_a_bound() -> None:
     pages = synthetic_pages(20_000, 40, 1.0, 0.01 / 3600, 1 / 3600)
     limits = VisitLimits(86400.0, 15.0, 10**6)
     visits = allocate.allocate_politely(pages, limits, ModelReading.FRESH)

@@ -1,4 +1,4 @@
-"""What visits saw, and what two of them in a row say."""
+"""Observations of visits, and pairs of successive ones."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def sights(*rows: tuple[int, float, int]) -> Observations:
 
 
 @given(st.lists(MOMENTS))
-def test_dates_are_read_as_http_writes_them(moments: list[datetime]) -> None:
+def test_http_dates_are_parsed(moments: list[datetime]) -> None:
     written = [format_datetime(moment, usegmt=True) for moment in moments]
     assert parse_http_dates(written).tolist() == [moment.timestamp() for moment in moments]
 
 
 @given(st.lists(st.none() | st.text(max_size=40) | st.from_regex(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} .{12}")))
-def test_what_is_no_date_is_not_a_number(written: list[str | None]) -> None:
+def test_invalid_dates_become_nan(written: list[str | None]) -> None:
     read = parse_http_dates(written)
     assert len(read) == len(written)
     assert not np.isinf(read).any()
 
 
-def test_errors_say_nothing_and_a_page_that_is_gone_or_leads_elsewhere_has_changed() -> None:
+def test_errors_are_ignored_and_redirects_or_missing_pages_are_changes() -> None:
     states = np.array([200, 200, 301, 404, 410, 403, 429, 503, -10, -6, 0])
     bodies = np.arange(FIRST_BODY, FIRST_BODY + len(states))
     assert observed_contents(states, bodies).tolist() == [
@@ -52,7 +52,7 @@ def test_errors_say_nothing_and_a_page_that_is_gone_or_leads_elsewhere_has_chang
     ]  # fmt: skip
 
 
-def test_visits_are_taken_in_any_order_and_a_visit_that_saw_nothing_lengthens_the_gap() -> None:
+def test_visits_are_sorted_and_failed_ones_lengthen_the_gap() -> None:
     pairs = visit_pairs(
         sights((1, 50.0, 7), (0, 30.0, 4), (0, 10.0, 3), (0, 20.0, NO_OBSERVATION), (1, 40.0, 7), (2, 1.0, 3))
     )
@@ -61,12 +61,12 @@ def test_visits_are_taken_in_any_order_and_a_visit_that_saw_nothing_lengthens_th
     assert pairs.changed.tolist() == [True, False]
 
 
-def test_a_page_that_is_carried_over_was_not_visited() -> None:
+def test_carried_over_captures_are_not_visits() -> None:
     pairs = visit_pairs(sights((0, 10.0, 3), (0, 10.0, 3), (0, 20.0, 3), (0, 20.0, 3)))
     assert pairs.gaps.tolist() == [10.0]
 
 
-def test_nothing_was_seen_of_nothing() -> None:
+def test_no_observations_give_no_pairs() -> None:
     nothing = sights((0, 1.0, NO_OBSERVATION))
     assert len(nothing) == 0
     assert len(visit_pairs(nothing).gaps) == 0

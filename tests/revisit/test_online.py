@@ -1,4 +1,4 @@
-"""The policy without a horizon: always the page that is worth most, near the optimum, and so without known rates."""
+"""The online policy: highest index first, near the optimum with known and with estimated rates."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HOUR, DAY = 3600.0, 86400.0
     seed=st.integers(0, 10_000),
     steps=st.lists(st.sampled_from([0.25, 1.0, 7.0, 40.0]), min_size=1, max_size=80),
 )
-def test_it_names_the_page_of_the_highest_index(count: int, servers: int, seed: int, steps: list[float]) -> None:
+def test_the_page_with_the_highest_index_is_next(count: int, servers: int, seed: int, steps: list[float]) -> None:
     chance = np.random.default_rng(seed)
     rates = np.where(chance.random(count) < 0.1, 0.0, chance.uniform(0.0, 1.0, count) ** 3)
     pages = Pages.of(rates, chance.integers(0, servers, count), chance.pareto(1.0, count) + 0.1)
@@ -45,7 +45,7 @@ def test_it_names_the_page_of_the_highest_index(count: int, servers: int, seed: 
 
 
 @given(st.floats(1e-12, 0.999))
-def test_a_page_is_not_ripe_too_late(share: float) -> None:
+def test_gap_worth_never_overestimates(share: float) -> None:
     u = gap_worth(share)
     assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] <= share * (1 + 1e-9)
     assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] >= share * (1 - 1e-3)
@@ -53,7 +53,7 @@ def test_a_page_is_not_ripe_too_late(share: float) -> None:
 
 @pytest.mark.parametrize("weighed", [False, True])
 @pytest.mark.parametrize("pause", [0.0, 15.0])
-def test_it_keeps_to_the_optimum_and_holds_up_when_rates_are_estimated(pause: float, weighed: bool) -> None:
+def test_the_policy_is_near_the_optimum_with_known_and_estimated_rates(pause: float, weighed: bool) -> None:
     pages = synthetic_pages(1_000, 10, 1.0, 0.01 / HOUR, 1 / HOUR)
     weights = np.random.default_rng(1).permutation(zipf_shares(1_000, 0.7)) if weighed else None
     pages = Pages.of(pages.rates, pages.servers, weights)

@@ -1,4 +1,4 @@
-"""The continuous optimum, and the index that keeps to it."""
+"""Optimal frequencies in the steady state, and the index that attains them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tarantula.revisit.phases import allocate
 
 
 @pytest.mark.parametrize("visits", [20_000, 10**9])
-def test_the_limits_are_used_up_and_whole_visits_come_near(visits: int) -> None:
+def test_limits_are_used_fully_and_whole_visits_come_close(visits: int) -> None:
     pages = synthetic_pages(5_000, 20, 1.0, 0.01 / 3600, 1 / 3600)
     limits = VisitLimits(86400.0, 15.0, visits)
     best = optimal_frequencies(pages, limits)
@@ -29,7 +29,7 @@ def test_the_limits_are_used_up_and_whole_visits_come_near(visits: int) -> None:
     assert 0 <= fresh - wholly < 0.002
 
 
-def test_the_index_at_the_best_intervals_is_the_price() -> None:
+def test_the_index_at_optimal_gaps_is_the_price() -> None:
     pages = synthetic_pages(2_000, 5, 1.0, 0.01 / 3600, 1 / 3600)
     best = optimal_frequencies(pages, VisitLimits(86400.0, 15.0, 10_000))
     visited = best.frequencies > 0
@@ -37,14 +37,14 @@ def test_the_index_at_the_best_intervals_is_the_price() -> None:
     assert found == pytest.approx(best.prices[pages.servers[visited]], rel=1e-9)
 
 
-def test_the_index_knows_no_nonsense() -> None:
+def test_the_index_of_extreme_rates_is_finite() -> None:
     rates = np.array([0.0, 1e-12, 1e-3, 1e3, np.inf])
     found = visit_indexes(rates, np.ones(5), np.full(5, 3600.0))
     assert np.all(np.isfinite(found) & (found >= 0))
     assert found[0] == found[4] == 0
 
 
-def test_pages_without_a_rate_or_with_any_leave_the_others_their_visits() -> None:
+def test_pages_that_cannot_gain_get_no_visits() -> None:
     pages = Pages.of([0.0, np.inf, 0.01], [0, 0, 0])
     best = optimal_frequencies(pages, VisitLimits(1000.0, 10.0, 100))
     assert best.frequencies == pytest.approx([0.0, 0.0, 0.1])

@@ -1,4 +1,4 @@
-"""What the experiments of 2007 have to show; with ``TARANTULA_FULL_SIZE=1`` at their full size, and in time."""
+"""Results of the experiments of 2007; with ``TARANTULA_FULL_SIZE=1`` at full size, and within time limits."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tarantula.revisit.policies import POLICIES
 from tarantula.revisit.simulator.simulation import dispatched_schedule, simulate
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
-# As many documents a server, and visits a document, on a fiftieth of the servers.
+# The baseline's documents per server and visits per document, on a fiftieth of the servers.
 BASELINE = Experiment() if FULL else Experiment(SyntheticWeb(20_000, 40), rate=ValueRange(0.2, 0.2))
 KNOWN = {"WP": 0.573, "InfCrawlers": 0.584, "NonPolite": 0.385}
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))
@@ -26,7 +26,7 @@ def baseline() -> StalenessByName:
     return measure_staleness(BASELINE)
 
 
-def test_the_bounds_of_the_baseline_are_those_that_are_known(baseline: StalenessByName) -> None:
+def test_bounds_of_the_baseline_match_known_values(baseline: StalenessByName) -> None:
     print({name: round(staleness, 5) for name, staleness in baseline.items()})
     assert baseline["NonPolite"] < baseline["WP"] < baseline["InfCrawlers"]
     if FULL:
@@ -34,11 +34,11 @@ def test_the_bounds_of_the_baseline_are_those_that_are_known(baseline: Staleness
         assert baseline["InfCrawlers"] <= 0.585
 
 
-def test_crawlers_that_are_just_enough_cost_next_to_nothing(baseline: StalenessByName) -> None:
+def test_sufficient_crawlers_cost_almost_nothing(baseline: StalenessByName) -> None:
     assert baseline["psp"] == pytest.approx(baseline["InfCrawlers"], abs=1e-3)
 
 
-def test_psp_is_near_to_wp_on_the_baseline(baseline: StalenessByName) -> None:
+def test_psp_is_close_to_wp_on_the_baseline(baseline: StalenessByName) -> None:
     assert baseline["psp"] / baseline["WP"] < (1.03 if FULL else 1.04)
 
 
@@ -50,7 +50,7 @@ def test_the_order_of_the_policies(figure: ExperimentFigure, theta: float, readi
     above = found["psp"] / found["WP"] - 1
     print(f"PSP {found['psp']:.4f}, {100 * above:.2f} % above WP")
     assert found["NonPolite"] <= found["WP"] < found["psp"] < min(found["mp2"], found["m-wolf"])
-    # Documents that are fresh at first and visited once all want the middle of the day; MERGE cannot give it to them.
+    # Pages that are fresh at first and visited once all prefer the middle of the day; MERGE cannot give it to all.
     assert found["psp"] - found["WP"] < 0.02
     if reading is ModelReading.STEADY:
         assert above < (0.03 if FULL else 0.04)
@@ -59,7 +59,7 @@ def test_the_order_of_the_policies(figure: ExperimentFigure, theta: float, readi
 def test_the_baseline_is_planned_and_simulated_in_time() -> None:
     web, limits, crawlers = BASELINE.web(), BASELINE.limits(), BASELINE.speeds()
     run_experiment(Experiment(SyntheticWeb(1_000, 10), rate=ValueRange(0.01, 0.01)), "psp", with_bounds=False)
-    # Of the processor: what else the machine does is not ours.
+    # CPU time, so that other load does not count.
     began = process_time()
     schedule = POLICIES["psp"](web.pages, limits, ModelReading.FRESH)
     dispatched_schedule(schedule, web, crawlers, limits)
@@ -78,7 +78,7 @@ def test_the_baseline_is_planned_and_simulated_in_time() -> None:
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it; a small one is among the simulator's tests")
 @READINGS
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_simulated_is_what_is_expected_and_polite(policy: str, reading: ModelReading) -> None:
+def test_simulated_staleness_matches_the_expectation(policy: str, reading: ModelReading) -> None:
     found = run_experiment(replace(BASELINE, reading=reading), policy, with_bounds=False).outcome
     assert abs(found.standard_errors_off) < 3
     assert found.breaches == 0

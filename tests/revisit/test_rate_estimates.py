@@ -1,4 +1,4 @@
-"""Rates of pages, by their own visits and by those of others."""
+"""Estimated rates of pages, from their own visits and from priors."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ DAY = 86_400.0
 GAPS = st.floats(1e-3, 1e9)
 
 
-def ledger_of(
-    times: Floats, faces: Ints, servers: Ints, types: Ints | None = None, modified: Floats | None = None
+def history_of(
+    times: Floats, contents: Ints, servers: Ints, types: Ints | None = None, modified: Floats | None = None
 ) -> HistoryBuilder:
-    """Take note of pages, a row each, that were all seen equally often."""
+    """Build histories of pages, one per row, with equal numbers of observations."""
     pages, visits = times.shape
     numbers = np.repeat(np.arange(pages), visits)
-    told = np.full(times.size, np.nan) if modified is None else modified.ravel()
-    sights = Observations.of(numbers, times.ravel(), faces.ravel(), told, np.zeros(times.size, dtype=np.bool_))
+    reported = np.full(times.size, np.nan) if modified is None else modified.ravel()
+    sights = Observations.of(numbers, times.ravel(), contents.ravel(), reported, np.zeros(times.size, dtype=np.bool_))
     ledger = HistoryBuilder()
     wanted = PagesToRevisit(np.arange(pages), np.arange(pages) + 1000, np.zeros(pages, dtype=np.int64))
     ledger.add(sights, servers, np.zeros(pages, dtype=np.int64) if types is None else types, wanted)
@@ -40,7 +40,7 @@ def ledger_of(
 
 
 def changing(rates: Floats, gaps: Floats, seed: int = 1) -> tuple[Floats, Ints]:
-    """Return when pages were seen, and what, if they change by chance."""
+    """Return observation times and contents of pages with random changes."""
     chance = np.random.default_rng(seed)
     changed = chance.random(gaps.shape) < -np.expm1(-rates[:, None] * gaps)
     start = np.zeros((len(rates), 1))
@@ -49,14 +49,14 @@ def changing(rates: Floats, gaps: Floats, seed: int = 1) -> tuple[Floats, Ints]:
 
 
 @given(st.floats(1e-6, 50), st.floats(1e-6, 1e9), st.lists(GAPS, max_size=8))
-def test_newton_finds_the_root_wherever_it_lies(known: float, quiet: float, gaps: list[float]) -> None:
+def test_newton_converges_everywhere(known: float, quiet: float, gaps: list[float]) -> None:
     rate = most_likely_rate(known, quiet, np.array(gaps))
     assert 0 < rate < np.inf
     pulled = known + sum(u / np.expm1(u) if (u := rate * gap) < 600 else 0.0 for gap in gaps)
     assert pulled == pytest.approx(rate * quiet, rel=1e-6)
 
 
-def test_many_pages_are_estimated_as_one_is() -> None:
+def test_bulk_estimates_equal_single_ones() -> None:
     gaps = np.array([1.0, 2.0, 5.0])
     rates = most_likely_rates(np.array([1.0, 0.5]), np.array([10.0, 3.0]), np.array([0, 2, 3]), gaps)
     visits = [ObservedVisit(1.0, True), ObservedVisit(2.0, True)]
@@ -64,43 +64,43 @@ def test_many_pages_are_estimated_as_one_is() -> None:
     assert rates[1] == pytest.approx(rate_of_visits([ObservedVisit(5.0, True)], RatePrior(0.5, 3.0)))
 
 
-def test_nothing_that_is_known_gives_no_number_that_is_none() -> None:
+def test_no_data_gives_finite_results() -> None:
     rates = most_likely_rates(np.zeros(2), np.array([0.0, 5.0]), np.zeros(3, dtype=np.int64), np.empty(0))
     assert rates.tolist() == [0.0, 0.0]
     assert most_likely_rate(1.0, 0.0, np.empty(0)) == np.inf
 
 
 @pytest.mark.parametrize("shape", [0.5, 4.0])
-def test_how_much_pages_differ_is_learned_and_the_rates_of_servers(shape: float) -> None:
+def test_shape_and_server_rates_are_learned(shape: float) -> None:
     chance = np.random.default_rng(2)
     servers = chance.integers(0, 10, 20_000)
     means = 10 ** chance.uniform(-6.5, -4.7, 10)
     rates = chance.gamma(shape, means[servers] / shape)
-    beliefs = estimate_rates(ledger_of(*changing(rates, chance.uniform(0.5, 1.5, (len(rates), 6)) * DAY), servers))
-    assert beliefs.priors.shape == pytest.approx(shape, rel=0.5)
-    pooled = np.array([beliefs.priors.rates[servers == server][0] for server in range(10)])
+    estimates = estimate_rates(history_of(*changing(rates, chance.uniform(0.5, 1.5, (len(rates), 6)) * DAY), servers))
+    assert estimates.priors.shape == pytest.approx(shape, rel=0.5)
+    pooled = np.array([estimates.priors.rates[servers == server][0] for server in range(10)])
     assert pooled == pytest.approx(means, rel=0.2)
-    foretold = change_probabilities(np.full(len(rates), 3 * DAY), beliefs.shapes, beliefs.scales)
+    predicted = change_probabilities(np.full(len(rates), 3 * DAY), estimates.shapes, estimates.scales)
     truth = -np.expm1(-rates * 3 * DAY)
-    # On the whole, and for those that are believed to change seldom or often.
-    for chosen in (foretold >= 0, foretold < np.median(foretold), foretold >= np.median(foretold)):
-        assert foretold[chosen].mean() == pytest.approx(truth[chosen].mean(), abs=0.015)
+    # In total, and separately for low and high predictions.
+    for chosen in (predicted >= 0, predicted < np.median(predicted), predicted >= np.median(predicted)):
+        assert predicted[chosen].mean() == pytest.approx(truth[chosen].mean(), abs=0.015)
 
 
-def test_a_page_that_was_never_visited_again_is_believed_to_be_as_others_of_its_server_and_type() -> None:
+def test_an_unvisited_page_gets_the_prior_of_its_server_and_type() -> None:
     quick, slow = np.full(300, 2 / DAY), np.full(300, 0.05 / DAY)
-    times, faces = changing(np.concatenate([quick, slow]), np.full((600, 5), DAY))
-    ledger = ledger_of(times, faces, np.repeat([0, 0, 1], 200), np.repeat([0, 1], 300))
+    times, contents = changing(np.concatenate([quick, slow]), np.full((600, 5), DAY))
+    ledger = history_of(times, contents, np.repeat([0, 0, 1], 200), np.repeat([0, 1], 300))
     for server, kind in ((0, 0), (0, 1), (1, 7), (9, 1), (9, 8)):
         alone = Observations.of(
             np.zeros(1, np.int64), np.ones(1), np.full(1, 3), np.full(1, np.nan), np.zeros(1, np.bool_)
         )
         page = PagesToRevisit(np.array([0]), np.array([server * 10 + kind]), np.array([0]))
         ledger.add(alone, np.array([server]), np.array([kind]), page)
-    beliefs = estimate_rates(ledger)
-    assert beliefs.bases[-5:].tolist() == [EstimateBasis.PRIOR] * 5
-    assert beliefs.priors.levels[-5:].tolist() == [4, 4, 3, 2, 1]
-    by_server_and_type, other_type, of_server, of_type, of_all = beliefs.rates[-5:] * DAY
+    estimates = estimate_rates(ledger)
+    assert estimates.bases[-5:].tolist() == [EstimateBasis.PRIOR] * 5
+    assert estimates.priors.levels[-5:].tolist() == [4, 4, 3, 2, 1]
+    by_server_and_type, other_type, of_server, of_type, of_all = estimates.rates[-5:] * DAY
     assert by_server_and_type == pytest.approx(2.0, rel=0.3)
     assert other_type == pytest.approx(0.05, rel=0.4)
     assert of_server < 0.1
@@ -108,55 +108,55 @@ def test_a_page_that_was_never_visited_again_is_believed_to_be_as_others_of_its_
     assert 0.05 < of_all < 2.0
 
 
-def test_where_nothing_was_ever_visited_again_a_stated_rate_is_believed() -> None:
-    beliefs = estimate_rates(ledger_of(np.full((3, 1), 1.7e9), np.full((3, 1), 3), np.zeros(3, dtype=np.int64)))
-    assert beliefs.rates == pytest.approx(np.full(3, DEFAULT_PRIOR.rate))
-    assert beliefs.priors.levels.tolist() == [0, 0, 0]
+def test_without_any_data_the_default_prior_is_used() -> None:
+    estimates = estimate_rates(history_of(np.full((3, 1), 1.7e9), np.full((3, 1), 3), np.zeros(3, dtype=np.int64)))
+    assert estimates.rates == pytest.approx(np.full(3, DEFAULT_PRIOR.rate))
+    assert estimates.priors.levels.tolist() == [0, 0, 0]
 
 
-def test_a_few_visits_are_enough_to_see_that_pages_change_every_minute_and_not_every_month() -> None:
+def test_few_visits_reveal_pages_that_change_every_minute() -> None:
     gaps = np.full((6, 3), 10.0)
-    faces = np.array([[3, 4, 5, 6]] * 3 + [[3, 3, 3, 3]] * 3)
+    contents = np.array([[3, 4, 5, 6]] * 3 + [[3, 3, 3, 3]] * 3)
     times = np.concatenate([np.zeros((6, 1)), np.cumsum(gaps, axis=1)], axis=1)
-    beliefs = estimate_rates(ledger_of(times, faces, np.zeros(6, dtype=np.int64)))
-    assert (beliefs.priors.rates * DAY > 500).all()
-    assert (beliefs.rates[:3] > 5 * beliefs.rates[3:]).all()
+    estimates = estimate_rates(history_of(times, contents, np.zeros(6, dtype=np.int64)))
+    assert (estimates.priors.rates * DAY > 500).all()
+    assert (estimates.rates[:3] > 5 * estimates.rates[3:]).all()
 
 
-def test_regular_visits_are_estimated_by_cho_and_others_by_likelihood() -> None:
+def test_regular_visits_use_cho_and_others_likelihood() -> None:
     gaps = np.full((3, 12), DAY)
     gaps[1] *= np.linspace(0.5, 2.0, 12)
-    faces = np.array([[3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7, 8, 8]] * 2 + [[3] * 13])
+    contents = np.array([[3, 4, 4, 5, 5, 5, 6, 6, 7, 7, 7, 8, 8]] * 2 + [[3] * 13])
     times = np.concatenate([np.zeros((3, 1)), np.cumsum(gaps, axis=1)], axis=1)
-    beliefs = estimate_rates(ledger_of(times, faces, np.zeros(3, dtype=np.int64)))
-    assert beliefs.bases.tolist() == [EstimateBasis.REGULAR, EstimateBasis.IRREGULAR, EstimateBasis.IRREGULAR]
-    assert beliefs.rates[0] * DAY == pytest.approx(-np.log(7.5 / 12.5))
-    # It never changed: by Cho it never will.
-    assert 0 < beliefs.rates[2] * DAY < 0.1
+    estimates = estimate_rates(history_of(times, contents, np.zeros(3, dtype=np.int64)))
+    assert estimates.bases.tolist() == [EstimateBasis.REGULAR, EstimateBasis.IRREGULAR, EstimateBasis.IRREGULAR]
+    assert estimates.rates[0] * DAY == pytest.approx(-np.log(7.5 / 12.5))
+    # It never changed: by Cho's estimator its rate would be 0.
+    assert 0 < estimates.rates[2] * DAY < 0.1
 
 
-def honest_beliefs(honest: bool) -> RateEstimates:
-    """Return what is believed of pages that change three times a day, and are seen once a day."""
+def estimates_of_server(is_honest: bool) -> RateEstimates:
+    """Return the estimates of pages that change three times a day and are visited once a day."""
     chance = np.random.default_rng(8)
     ages = chance.exponential(DAY / 3, (200, 7))
     times = np.tile(np.arange(7) * DAY, (200, 1)) + 1.7e9
     changed = ages[:, 1:] < DAY
-    faces = np.concatenate([np.zeros((200, 1)), np.cumsum(changed, axis=1)], axis=1).astype(np.int64) + 3
+    contents = np.concatenate([np.zeros((200, 1)), np.cumsum(changed, axis=1)], axis=1).astype(np.int64) + 3
     modified = times - ages
     for visit in range(1, 7):
         modified[:, visit] = np.where(changed[:, visit - 1], modified[:, visit], modified[:, visit - 1])
-    if not honest:
+    if not is_honest:
         modified = times
-    return estimate_rates(ledger_of(times, faces, np.zeros(200, dtype=np.int64), modified=modified))
+    return estimate_rates(history_of(times, contents, np.zeros(200, dtype=np.int64), modified=modified))
 
 
-def test_an_honest_server_says_more_of_pages_that_change_often() -> None:
-    told, untold = honest_beliefs(True), honest_beliefs(False)
-    assert (told.bases == EstimateBasis.REPORTED).all()
-    assert (untold.bases == EstimateBasis.IRREGULAR).all()
+def test_a_trusted_server_sharpens_estimates_of_frequent_changes() -> None:
+    reported, unreported = estimates_of_server(True), estimates_of_server(False)
+    assert (reported.bases == EstimateBasis.REPORTED).all()
+    assert (unreported.bases == EstimateBasis.IRREGULAR).all()
 
-    def missed(beliefs: RateEstimates) -> float:
-        return float(np.sqrt(((beliefs.rates * DAY - 3) ** 2).mean()))
+    def missed(estimates: RateEstimates) -> float:
+        return float(np.sqrt(((estimates.rates * DAY - 3) ** 2).mean()))
 
-    assert missed(told) < missed(untold)
-    assert told.rates.mean() * DAY == pytest.approx(3, rel=0.15)
+    assert missed(reported) < missed(unreported)
+    assert reported.rates.mean() * DAY == pytest.approx(3, rel=0.15)

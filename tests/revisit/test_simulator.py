@@ -1,4 +1,4 @@
-"""The simulator: five events on one line, and what follows from the laws follows here too."""
+"""The simulator: its five kinds of events, and agreement with the expected staleness."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ CRAWLERS = np.full(4, 0.2)
 
 @pytest.fixture(scope="module", autouse=True)
 def _compiled() -> None:
-    """Have the code compiled, or read from where it is kept, before Hypothesis traces whatever runs."""
+    """Compile the numeric code, or load it from the cache, before Hypothesis measures time."""
     simulate(psp(WEB.pages, LIMITS, ModelReading.FRESH), WEB, CRAWLERS, LIMITS, ModelReading.FRESH)
 
 
 def visits_of(*servers: list[tuple[float, int]]) -> Schedule:
-    """Write a schedule down: for each server the times and the pages."""
+    """Build a schedule from the times and pages of each server."""
     starts = np.cumsum([0, *(len(visits) for visits in servers)])
     times, pages = np.array([visit for visits in servers for visit in visits]).reshape(-1, 2).T
     return Schedule(times.copy(), pages.astype(np.int64), starts)
 
 
-def test_the_line_of_events_is_that_of_the_report() -> None:
+def test_events_follow_the_report() -> None:
     web = SimulatedWeb.of(Pages.of([0.0, 0.02], [0, 0]), sizes=np.array([1.0, 3.0]))
     schedule = visits_of([(10.0, 0), (20.0, 1), (60.0, 0)])
     found = simulate(
@@ -59,7 +59,7 @@ def test_the_line_of_events_is_that_of_the_report() -> None:
         time += next_change(ChangeLaw.POISSON, 0.02, draws, 1)
     told = [
         (0.0, SimulationEvent.FREE, 0), (10.0, SimulationEvent.READY, 0), (11.0, SimulationEvent.FREE, 0),
-        # It is due at 20, and its server may be asked at 25.
+        # Due at 20, but its server may be asked only at 25.
         (25.0, SimulationEvent.READY, 0), (28.0, SimulationEvent.FREE, 0), (50.0, SimulationEvent.STATISTICS, 1),
         (60.0, SimulationEvent.READY, 0), (61.0, SimulationEvent.FREE, 0), (100.0, SimulationEvent.END, 0),
     ]  # fmt: skip
@@ -85,7 +85,7 @@ speeds = st.sampled_from([0.1, 0.5, 3.0, inf])
     kinds=st.lists(st.sampled_from(list(ChangeLaw)), min_size=8, max_size=8),
     seed=st.integers(0, 99),
 )
-def test_a_plain_simulation_comes_to_the_same(
+def test_a_plain_reference_simulation_agrees(
     servers: list[list[float]],
     crawlers: list[float],
     fast: float,
@@ -117,7 +117,7 @@ def test_a_plain_simulation_comes_to_the_same(
 
 @READINGS
 @pytest.mark.parametrize("policy", POLICIES)
-def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, reading: ModelReading) -> None:
+def test_simulated_staleness_matches_the_expectation(policy: str, reading: ModelReading) -> None:
     schedule = POLICIES[policy](WEB.pages, LIMITS, reading)
     laws = draw_laws(
         len(WEB.pages), {ChangeLaw.POISSON: 0.6, ChangeLaw.PARETO: 0.3, ChangeLaw.QUASI_DETERMINISTIC: 0.1}
@@ -132,7 +132,7 @@ def test_what_is_found_is_what_is_expected_of_the_same_visits(policy: str, readi
         assert found.snapshots[-1].staleness == pytest.approx(found.staleness)
 
 
-def test_the_same_documents_change_at_the_same_moments_whatever_the_policy() -> None:
+def test_documents_change_at_the_same_times_under_every_policy() -> None:
     changes = [
         simulate(
             policy(WEB.pages, LIMITS, ModelReading.FRESH), WEB, CRAWLERS, LIMITS, ModelReading.FRESH, seed=2
@@ -144,7 +144,7 @@ def test_the_same_documents_change_at_the_same_moments_whatever_the_policy() -> 
     assert other.events[SimulationEvent.MODIFIED] != changes[0][SimulationEvent.MODIFIED]
 
 
-def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() -> None:
+def test_full_servers_do_not_wait_for_each_other() -> None:
     pages = SyntheticWeb(documents=4_000, servers=20, theta=0.0).pages()
     limits = VisitLimits(3_600.0, 15.0, 10**6)
     schedule = psp(pages, limits, ModelReading.FRESH)
@@ -161,7 +161,7 @@ def test_servers_that_are_asked_as_often_as_can_be_do_not_wait_for_each_other() 
 
 
 @READINGS
-def test_what_never_changes_and_what_always_does(reading: ModelReading) -> None:
+def test_documents_that_never_or_always_change(reading: ModelReading) -> None:
     pages = Pages.of([0.0, inf, 1e-4], [0, 0, 3])
     limits = VisitLimits(1_000.0, 10.0, 500)
     found = simulate(psp(pages, limits, reading), SimulatedWeb.of(pages), np.array([1.0]), limits, reading)
@@ -171,7 +171,7 @@ def test_what_never_changes_and_what_always_does(reading: ModelReading) -> None:
     assert found.staleness == pytest.approx(1 / 3, abs=0.02)
 
 
-def test_nothing_to_visit_is_a_day_without_visits() -> None:
+def test_an_empty_schedule_makes_no_visits() -> None:
     limits = VisitLimits(1_000.0, 10.0, 0)
     found = simulate(psp(WEB.pages, limits, ModelReading.FRESH), WEB, CRAWLERS, limits, ModelReading.FRESH)
     assert (found.planned, found.visits, found.mean_delay, found.closest) == (0, 0, 0.0, None)
@@ -186,7 +186,7 @@ def test_a_million_documents_on_one_server_are_visited_in_turn() -> None:
     assert (found.visits, found.breaches, found.executed.closest()) == (240, 0, 15.0)
 
 
-def test_phase_3_is_the_same_without_changes() -> None:
+def test_phase_3_does_not_depend_on_changes() -> None:
     schedule = POLICIES["m-wolf"](WEB.pages, LIMITS, ModelReading.FRESH)
     found = simulate(schedule, WEB, CRAWLERS, LIMITS, ModelReading.FRESH)
     alone = dispatched_schedule(schedule, WEB, CRAWLERS, LIMITS)
@@ -195,7 +195,7 @@ def test_phase_3_is_the_same_without_changes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "message"),
     [
         ({"sizes": np.array([-1.0])}, "The size of a document"),
         ({"sizes": np.array([np.nan])}, "The size of a document"),
@@ -203,16 +203,16 @@ def test_phase_3_is_the_same_without_changes() -> None:
         ({"sizes": np.array([1.0, 1.0])}, "Each document has one size"),
     ],
 )
-def test_webs_that_cannot_be_are_refused(change: dict[str, np.ndarray], words: str) -> None:
-    with pytest.raises(TarantulaError, match=words):
+def test_invalid_webs_are_refused(change: dict[str, np.ndarray], message: str) -> None:
+    with pytest.raises(TarantulaError, match=message):
         SimulatedWeb.of(Pages.of([1.0], [0]), **change)
 
 
-def test_crawlers_and_rates_that_cannot_be_are_refused() -> None:
+def test_invalid_crawlers_and_rates_are_refused() -> None:
     schedule, limits = visits_of([(1.0, 0)]), VisitLimits(10.0, 1.0, 5)
     web = SimulatedWeb.of(Pages.of([1.0], [0]))
-    for crawlers, words in (([], "At least one crawler"), ([0.0], "The speed of a crawler"), ([np.nan], "The speed")):
-        with pytest.raises(TarantulaError, match=words):
+    for crawlers, message in (([], "At least one crawler"), ([0.0], "The speed of a crawler"), ([np.nan], "The speed")):
+        with pytest.raises(TarantulaError, match=message):
             simulate(schedule, web, np.array(crawlers), limits, ModelReading.FRESH)
     with pytest.raises(TarantulaError, match="The simulation would have about"):
         simulate(schedule, SimulatedWeb.of(Pages.of([1e12], [0])), np.array([1.0]), limits, ModelReading.FRESH)

@@ -1,4 +1,4 @@
-"""Page and slot chosen together: never worse than MERGE, never impolite, and better where ties hurt."""
+"""The slotted policy: never worse than MERGE, never impolite, and better with different weights."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
 from tarantula.revisit.simulator.simulation import dispatched_schedule
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ
-# As many documents a server, and visits a document, on a fiftieth of the servers.
+# The baseline's documents per server and visits per document, on a fiftieth of the servers.
 BASELINE = Experiment() if FULL else Experiment(SyntheticWeb(20_000, 40), rate=ValueRange(0.2, 0.2))
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 HOUR = 3600.0
@@ -36,7 +36,7 @@ def world(documents: int, servers: int, *, weighed: bool) -> Pages:
 
 
 def excesses(pages: Pages, limits: VisitLimits, reading: ModelReading) -> tuple[float, float, float]:
-    """Return the staleness of WP, and by how much MERGE and the better policy are above it."""
+    """Return the staleness of WP, and the excess of MERGE and of the slotted policy over it."""
     visits = allocate.allocate_politely(pages, limits, reading)
     bound = 1.0 - weighted_mean(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages.weights)
     merged = schedule_staleness(merge_visits(visits, pages, limits, reading), pages, limits, reading)
@@ -52,7 +52,7 @@ def excesses(pages: Pages, limits: VisitLimits, reading: ModelReading) -> tuple[
     politeness=st.floats(0.1, 30.0),
     visits=st.integers(0, 200),
 )
-def test_it_is_never_worse_than_merging_and_never_impolite(
+def test_slotted_is_never_worse_than_merge_and_never_impolite(
     reading: ModelReading, rates: list[float], weights: list[float], servers: list[int], politeness: float, visits: int
 ) -> None:
     pages = Pages.of(rates, servers[: len(rates)], [*weights[: len(rates) - 1], 1.0])
@@ -72,27 +72,27 @@ def test_it_is_never_worse_than_merging_and_never_impolite(
 
 
 @pytest.mark.parametrize("documents", [1_000, 3_000, 20_000])
-def test_where_weights_differ_most_of_what_merging_loses_is_won_back(documents: int) -> None:
+def test_slotted_recovers_most_of_the_loss_with_different_weights(documents: int) -> None:
     _, merged, chosen = excesses(
         world(documents, 2, weighed=True), VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH
     )
     assert chosen < 0.4 * merged
 
 
-def test_where_all_weigh_the_same_the_rates_decide_who_has_the_middle() -> None:
+def test_with_equal_weights_rates_decide_the_middle_slots() -> None:
     _, merged, chosen = excesses(world(5_000, 1, weighed=False), VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH)
     assert chosen < 0.9 * merged
 
 
 @pytest.mark.parametrize("weighed", [False, True])
-def test_in_the_steady_state_hardly_anything_is_lost(weighed: bool) -> None:
+def test_the_steady_state_loses_almost_nothing(weighed: bool) -> None:
     pages = world(50_000, 20, weighed=weighed)
     bound, merged, chosen = excesses(pages, VisitLimits(86400.0, 15.0, 10**9), ModelReading.STEADY)
     assert chosen < 0.001 * bound < merged
 
 
 @READINGS
-def test_changing_slots_makes_pages_fresher_and_takes_none_away(reading: ModelReading) -> None:
+def test_swapping_slots_makes_pages_fresher_and_keeps_all_visits(reading: ModelReading) -> None:
     chance = np.random.default_rng(5)
     pages = Pages.of(chance.uniform(0.001, 0.3, 30), np.zeros(30, dtype=int), chance.uniform(0.1, 3.0, 30))
     limits = VisitLimits(300.0, 1.0, 300)
@@ -107,7 +107,7 @@ def test_changing_slots_makes_pages_fresher_and_takes_none_away(reading: ModelRe
 
 @pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: figure.name)
 @pytest.mark.parametrize("theta", THETAS if FULL else (0.0, 2.0))
-def test_it_is_never_above_psp_in_either_figure(figure: ExperimentFigure, theta: float) -> None:
+def test_slotted_is_never_above_psp_in_the_figures(figure: ExperimentFigure, theta: float) -> None:
     supposed = replace(BASELINE, world=figure.worlds(BASELINE.world, theta))
     web, limits, crawlers = supposed.web(), supposed.limits(), supposed.speeds()
     found = {}
@@ -147,7 +147,7 @@ def test_the_baseline_at_full_size(reading: ModelReading, weighed: bool) -> None
         assert chosen < 0.4 * merged
 
 
-def test_a_million_pages_on_one_server_are_no_trouble() -> None:
+def test_a_million_pages_on_one_server_are_feasible() -> None:
     count = 1_000_000 if FULL else 100_000
     pages = Pages.of(np.full(count, 1e-5), np.zeros(count, dtype=int))
     limits = VisitLimits(86400.0, 15.0, 10**9)

@@ -1,4 +1,4 @@
-"""Webs that do not exist: their rates and weights, and the policies that are known for them."""
+"""Synthetic webs: their rates and weights, and policies by name."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DRAWS = np.linspace(0.0, 1.0, 100_001)
 
 
 @pytest.mark.parametrize("theta", [0.0, 0.5, 1.0, 2.0])
-def test_rates_follow_the_law_of_zipf_between_two(theta: float) -> None:
+def test_rates_follow_zipfs_law(theta: float) -> None:
     values = zipf_values(0.01, 1.0, theta, DRAWS)
     assert (values[0], values[-1]) == pytest.approx((0.01, 1.0))
     low, high = (np.count_nonzero((values > at) & (values <= at * 1.1)) / at for at in (0.05, 0.5))
     assert low / high == pytest.approx(10.0**theta, rel=0.05)
 
 
-def test_weights_follow_the_law_of_zipf_in_any_order() -> None:
+def test_weights_follow_zipfs_law_in_random_order() -> None:
     pages = SyntheticWeb(documents=1_000, servers=3, weight_theta=1.0).pages()
     ordered = np.sort(pages.weights)[::-1]
     assert ordered[0] / ordered[[1, 9, 999]] == pytest.approx([2, 10, 1_000])
@@ -32,13 +32,13 @@ def test_weights_follow_the_law_of_zipf_in_any_order() -> None:
     assert np.array_equal(SyntheticWeb(documents=1_000, servers=3).pages().weights, np.ones(1_000))
 
 
-def test_another_seed_is_another_world() -> None:
+def test_another_seed_gives_another_web() -> None:
     one, same, other = (SyntheticWeb(documents=50, servers=3, seed=seed).pages().rates for seed in (1, 1, 2))
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
 
-def test_policies_share_what_phase_1_found_of_the_same_pages_and_limits() -> None:
+def test_policies_share_the_cached_allocation() -> None:
     pages, limits = SyntheticWeb(documents=50, servers=3).pages(), VisitLimits(3_600.0, 15.0, 100)
     found = allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH)
     assert allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH) is found
@@ -49,7 +49,7 @@ def test_policies_share_what_phase_1_found_of_the_same_pages_and_limits() -> Non
     assert fewer.sum() == 10
 
 
-def test_policies_have_names() -> None:
+def test_policies_are_found_by_name() -> None:
     assert {"psp", "mp2", "m-wolf", "slotted"} <= POLICIES.keys()
     with pytest.raises(TarantulaError, match="There is no policy best"):
         policy_for_known_rates("best")

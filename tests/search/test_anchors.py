@@ -1,4 +1,4 @@
-"""What pages are called, counted in pieces and told as one."""
+"""Anchor texts: normalised, counted in batches, the most frequent first."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def names(said: list[list[tuple[int, str]]], pages: int = 10) -> dict[int, str]:
         ("", ""),
     ],
 )
-def test_what_a_link_means(text: str, words: str) -> None:
+def test_anchor_words_of_a_link(text: str, words: str) -> None:
     assert anchor_words(text) == words
 
 
-def test_the_list_of_what_means_nothing_is_written_as_links_are_read() -> None:
+def test_generic_anchors_are_normalised() -> None:
     assert {" ".join(module._WORDS.findall(words.lower())) for words in GENERIC_ANCHORS} == GENERIC_ANCHORS
 
 
 @pytest.mark.parametrize("held", [0, 3, 1000])
-def test_the_most_usual_names_come_first_however_little_is_held(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frequent_anchor_texts_come_first_with_any_memory_limit(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MOST_IN_MEMORY", held)
     said = [
         [(1, "Guide"), (1, "guide"), (2, "Other")],
@@ -56,13 +56,13 @@ def test_the_most_usual_names_come_first_however_little_is_held(held: int, monke
     assert names(said) == {1: "handbook\naid\nguide", 2: "other"}
 
 
-def test_what_every_page_is_called_says_nothing() -> None:
+def test_texts_on_links_to_all_pages_are_ignored() -> None:
     shared = [[(page, "Imprimir"), (page, f"Notícia {page}")] for page in range(MOST_NAMED_PAGES + 1)]
     assert names(shared, MOST_NAMED_PAGES + 1) == {page: f"notícia {page}" for page in range(MOST_NAMED_PAGES + 1)}
     assert names(shared[1:], MOST_NAMED_PAGES + 1)[1] == "imprimir\nnotícia 1"
 
 
-def test_only_so_many_letters_are_kept() -> None:
+def test_anchor_texts_are_truncated() -> None:
     said = [[(1, f"name {number} " + "x" * 90)] for number in range(100, 200)]
     (lines,) = names(said).values()
     assert LONGEST_ANCHOR_TEXT - 100 < len(lines) < LONGEST_ANCHOR_TEXT
@@ -75,7 +75,7 @@ def fill(anchors: AnchorTexts) -> None:
         anchors.count(10_000)
 
 
-def test_without_room_it_says_so() -> None:
+def test_a_full_disk_is_reported() -> None:
     anchors = AnchorTexts()
     anchors._file.execute("PRAGMA max_page_count = 10")
     with pytest.raises(TarantulaError, match="Make room there"):

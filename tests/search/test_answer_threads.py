@@ -1,4 +1,4 @@
-"""Threads answer in order, tell what went wrong, and do nothing for whoever has gone."""
+"""Answer threads: results in order, errors passed on, no work for disconnected clients."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from tarantula.search.barrels.barrel import AnswerThreads
 
 
 class Refused(BaseException):
-    """What Rust raises where it gives up is no Exception either."""
+    """An exception like a Rust panic, which is not an `Exception`."""
 
 
-def test_questions_are_answered_or_what_went_wrong_is_told() -> None:
+def test_results_and_errors_are_returned() -> None:
     def refuse(body: bytes) -> bytes:
         raise Refused(body)
 
@@ -30,7 +30,7 @@ def test_questions_are_answered_or_what_went_wrong_is_told() -> None:
     asyncio.run(go())
 
 
-def test_whoever_has_gone_is_not_worked_for() -> None:
+def test_no_work_for_disconnected_clients() -> None:
     done: list[bytes] = []
     held, goes_on = Event(), Event()
 
@@ -47,7 +47,7 @@ def test_whoever_has_gone_is_not_worked_for() -> None:
         for gone in (first, second):
             gone.cancel()
         third = asyncio.create_task(answering.answer(hold, b"3"))
-        # It is asked before the first goes on.
+        # Queue the second job before the first continues.
         await asyncio.sleep(0)
         goes_on.set()
         assert await third == b"3"
@@ -57,7 +57,7 @@ def test_whoever_has_gone_is_not_worked_for() -> None:
     assert done == [b"1", b"3"]
 
 
-def test_what_ends_after_the_loop_is_lost_without_a_word() -> None:
+def test_results_after_the_loop_has_ended_are_dropped() -> None:
     held, goes_on = Event(), Event()
 
     def hold(body: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""A barrel: tells its place before it answers from there, catches up when it starts, and says when it is damaged."""
+"""A barrel: publishes its position before it answers from it, catches up at its start, and reports damage."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WORD = SearchRequest(query="everywhere")
 
 @contextmanager
 def barrel_at(database: Database, folder: Path) -> Iterator[BarrelService]:
-    """Let a barrel follow and give signs of life meanwhile."""
+    """Run a barrel's journal and heartbeat threads."""
     index, ending = open_barrel_index(folder, rebuild=False), Event()
     barrel = BarrelService(database, index, "http://127.0.0.1:1")
     threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow_journal, barrel.send_heartbeats)]
@@ -56,7 +56,7 @@ def barrel_at(database: Database, folder: Path) -> Iterator[BarrelService]:
 
 
 def found(barrel: BarrelService) -> int:
-    """Return how many documents have the word; -1 while it is not ready."""
+    """Return how many documents have the word; -1 while the barrel is not ready."""
     try:
         return barrel.find(WORD).documents
     except BarrelNotReady:
@@ -68,7 +68,7 @@ def only_row(database: Database) -> Row:
         return session.scalars(select(Row)).one()
 
 
-def test_it_catches_up_follows_tells_and_leaves(database: Database, tmp_path: Path) -> None:
+def test_a_barrel_catches_up_follows_and_leaves(database: Database, tmp_path: Path) -> None:
     urn = new_item(database)
     arrive(database, urn, {"a": "everywhere", "b": "nowhere"})
     with barrel_at(database, tmp_path / "b") as barrel:
@@ -89,7 +89,7 @@ def test_it_catches_up_follows_tells_and_leaves(database: Database, tmp_path: Pa
         assert found(barrel) == 3
 
 
-def test_its_place_is_told_before_it_answers_from_there(sqlite: Database, tmp_path: Path) -> None:
+def test_the_position_is_written_before_it_is_used(sqlite: Database, tmp_path: Path) -> None:
     urn = new_item(sqlite)
     arrive(sqlite, urn, {"a": "everywhere"})
     with barrel_at(sqlite, tmp_path / "b") as barrel:
@@ -101,7 +101,7 @@ def test_its_place_is_told_before_it_answers_from_there(sqlite: Database, tmp_pa
             assert only_row(sqlite).place == answered.place
 
 
-def test_it_takes_no_entry_before_one_with_a_lower_number(postgresql_database: Database, tmp_path: Path) -> None:
+def test_entries_are_taken_strictly_in_order(postgresql_database: Database, tmp_path: Path) -> None:
     urn = new_item(postgresql_database)
     arrive(postgresql_database, urn, {"a": "everywhere"})
     with barrel_at(postgresql_database, tmp_path / "b") as barrel:
@@ -118,7 +118,7 @@ def test_it_takes_no_entry_before_one_with_a_lower_number(postgresql_database: D
         eventually(lambda: found(barrel) == 2)
 
 
-def test_what_was_removed_is_not_found(database: Database, database_config: Config, tmp_path: Path) -> None:
+def test_removed_documents_are_not_found(database: Database, database_config: Config, tmp_path: Path) -> None:
     urn = new_item(database)
     arrive(database, urn, {"a": "everywhere"})
     with barrel_at(database, tmp_path / "b") as barrel:
@@ -129,7 +129,7 @@ def test_what_was_removed_is_not_found(database: Database, database_config: Conf
         eventually(lambda: found(barrel) == 0)
 
 
-def test_one_that_was_late_and_forgotten_comes_back(sqlite: Database, tmp_path: Path) -> None:
+def test_a_late_and_forgotten_barrel_returns(sqlite: Database, tmp_path: Path) -> None:
     with barrel_at(sqlite, tmp_path / "b") as barrel:
         eventually(lambda: found(barrel) == 0)
         with sqlite.session() as session:
@@ -143,7 +143,7 @@ def rows(database: Database) -> list[str]:
         return list(session.scalars(select(Row.address)))
 
 
-def test_those_that_are_gone_are_not_told_of_and_in_the_end_forgotten(database: Database, tmp_path: Path) -> None:
+def test_dead_barrels_are_not_listed_and_finally_removed(database: Database, tmp_path: Path) -> None:
     with database.session() as session:
         now = database_time(session.connection())
         kinds = {
@@ -168,12 +168,12 @@ def test_those_that_are_gone_are_not_told_of_and_in_the_end_forgotten(database: 
 
 
 def gone() -> int:
-    """Return the number of a process that has ended."""
+    """Return the id of a process that has ended."""
     with subprocess.Popen(["true"]) as process:
         return process.pid
 
 
-def test_while_the_database_is_away_it_answers_as_it_is(
+def test_a_barrel_answers_while_the_database_is_away(
     postgresql_database: Database,
     postgresql_server: PostgresServer,
     tmp_path: Path,
@@ -190,7 +190,7 @@ def test_while_the_database_is_away_it_answers_as_it_is(
         eventually(lambda: found(barrel) == 2)
 
 
-def test_one_that_cannot_follow_any_more_ends_with_a_sentence(sqlite: Database, tmp_path: Path) -> None:
+def test_a_barrel_that_cannot_follow_ends_with_a_message(sqlite: Database, tmp_path: Path) -> None:
     urn = new_item(sqlite)
     index = open_barrel_index(tmp_path / "b", rebuild=False)
 
@@ -209,7 +209,7 @@ def test_one_that_cannot_follow_any_more_ends_with_a_sentence(sqlite: Database, 
 
 
 @pytest.mark.parametrize("part", [".store", ".idx", "meta.json", "place.json"])
-def test_a_damaged_index_is_said_and_built_anew(sqlite: Database, tmp_path: Path, part: str) -> None:
+def test_a_damaged_index_is_reported_and_rebuilt(sqlite: Database, tmp_path: Path, part: str) -> None:
     folder = tmp_path / "b"
     arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
     with barrel_at(sqlite, folder) as barrel:
@@ -226,12 +226,12 @@ def test_a_damaged_index_is_said_and_built_anew(sqlite: Database, tmp_path: Path
 
 
 def overwrite(path: Path, content: bytes) -> None:
-    """Put another file in its place: this process may still have a look into the old one."""
+    """Replace a file by another; this process may still have the old one mapped."""
     path.unlink()
     path.write_bytes(content)
 
 
-def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Path) -> None:
+def test_missing_or_truncated_files_are_damage(sqlite: Database, tmp_path: Path) -> None:
     folder = tmp_path / "b"
     arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
     with barrel_at(sqlite, folder) as barrel:
@@ -247,7 +247,7 @@ def test_files_that_are_missing_or_cut_are_damage(sqlite: Database, tmp_path: Pa
         open_barrel_index(folder, rebuild=False)
 
 
-def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Database, tmp_path: Path) -> None:
+def test_a_partly_removed_index_is_damage(sqlite: Database, tmp_path: Path) -> None:
     folder = tmp_path / "b"
     arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
     with barrel_at(sqlite, folder) as barrel:
@@ -260,11 +260,11 @@ def test_what_is_left_of_an_index_that_was_being_removed_is_damage(sqlite: Datab
         eventually(lambda: found(barrel) == 1)
 
 
-def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Database, tmp_path: Path) -> None:
+def test_an_index_ahead_of_its_journal_is_refused(sqlite: Database, tmp_path: Path) -> None:
     arrive(sqlite, new_item(sqlite), {"a": "everywhere"})
     with barrel_at(sqlite, tmp_path / "b") as barrel:
         eventually(lambda: found(barrel) == 1)
-    # As if the database had been put back to how it was before.
+    # As if the database had been restored from a backup.
     with sqlite.session() as session:
         session.execute(delete(JournalEntry))
     barrel = BarrelService(sqlite, open_barrel_index(tmp_path / "b", rebuild=False), "http://127.0.0.1:1")
@@ -273,7 +273,7 @@ def test_an_index_that_is_ahead_of_its_journal_is_not_answered_from(sqlite: Data
     assert found(barrel) == -1
 
 
-def test_a_folder_is_for_one_barrel_and_for_nothing_else(tmp_path: Path) -> None:
+def test_a_folder_belongs_to_one_barrel(tmp_path: Path) -> None:
     index = open_barrel_index(tmp_path / "b", rebuild=False)
     for rebuild in (False, True):
         with pytest.raises(BusyIndex):

@@ -1,4 +1,4 @@
-"""Citations: the words that are asked for are marked, whatever their form, and the best place is cited."""
+"""Citations: matching words are marked in any form, and the best excerpt is chosen."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def forms(word: str) -> set[str]:
 @given(
     asked=st.lists(words, min_size=1, max_size=3), others=st.lists(words, max_size=10), between=st.sampled_from(" -“")
 )
-def test_no_word_that_is_asked_for_is_passed_over(asked: list[str], others: list[str], between: str) -> None:
+def test_no_matching_word_is_missed(asked: list[str], others: list[str], between: str) -> None:
     text = between.join([*others, *asked])
     wanted = frozenset(form for word in asked for part in exact_analyzer().analyze(word) for form in forms(part))
     expected = [word[0] for word in re.finditer(r"\w+", text) if forms(word[0].lower()) & wanted]
@@ -53,7 +53,7 @@ def test_every_form_is_marked() -> None:
     assert marked("bar", "foo_bar, snafu") == ["foo_bar"]
 
 
-def test_the_place_with_most_of_the_words_is_cited() -> None:
+def test_the_window_with_most_words_is_cited() -> None:
     text = "red " + "x " * 500 + "red green blue " + "y " * 500
     pieces = best_citation(text, query_word_matcher(parse_query("red green blue")))
     assert [piece.text for piece in pieces if piece.marked] == ["red", "green", "blue"]
@@ -62,7 +62,7 @@ def test_the_place_with_most_of_the_words_is_cited() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 40), st.integers(1, 200), st.sampled_from("abcd")), max_size=80))
-def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
+def test_the_best_window_has_most_different_words_then_most_words(
     words: list[tuple[int, int, str]],
 ) -> None:
     hits, at = list[_Hit](), 0
@@ -81,7 +81,7 @@ def test_the_best_place_is_the_first_with_most_different_words_then_most_words(
     assert _best_start(hits) == (-best[2] if best[0] else 0)
 
 
-def test_without_a_word_its_beginning_is_cited() -> None:
+def test_without_matches_the_beginning_is_cited() -> None:
     assert [piece.text for piece in best_citation("One two three.", query_word_matcher(parse_query("four")))] == [
         "One two three."
     ]

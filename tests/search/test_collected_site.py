@@ -1,4 +1,4 @@
-"""A site that is really collected: its links lead to what is found first."""
+"""Search over a really collected site: links decide the order."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ SITE: dict[str, Route] = {
 }
 
 
-def test_links_of_a_collected_site_count_and_name(database: Database, database_config: Config) -> None:
+def test_links_of_a_collected_site_rank_and_name_pages(database: Database, database_config: Config) -> None:
     with Web(SITE) as web:
         describe(database, "site", base_url=web.url())
         collect("site")
-    following = IndexUpdater(database_config, database)
-    catch_up(following)
+    updater = IndexUpdater(database_config, database)
+    catch_up(updater)
 
     def find(query: str, **wishes: SearchOrder | bool) -> list[SearchResult]:
-        found = SearchFinder(following.index).find(SearchRequest.model_validate({"query": query, **wishes}))
+        found = SearchFinder(updater.index).find(SearchRequest.model_validate({"query": query, **wishes}))
         return [replace(result, url=result.url.removeprefix(web.url())) for result in found.results]
 
     rows = weighed(database, only_item(database).id)

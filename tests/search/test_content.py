@@ -1,4 +1,4 @@
-"""What documents say, whatever their type and whatever is wrong with them."""
+"""Text extraction from documents of all types, valid or not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(body: str | bytes, media_type: str = "text/html", charset: str | None =
     return content
 
 
-def test_a_page_is_read_by_what_its_words_are_there_for() -> None:
+def test_a_page_is_split_into_its_fields() -> None:
     content = read(PAGE)
     assert content.title == "Faculdade de Ciências"
     assert content.headings.split("\n") == ["Cursos de 2001", "Horários"]
@@ -43,7 +43,7 @@ def test_a_page_is_read_by_what_its_words_are_there_for() -> None:
 @pytest.mark.parametrize(
     "beside", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
 )
-def test_what_a_page_puts_beside_is_not_what_it_is_about(beside: str) -> None:
+def test_marked_boilerplate_is_not_main_text(beside: str) -> None:
     menu = beside.format("<a href=/>Departamentos</a>")
     content = read(f"<body>{menu}<h1>Sala</h1><p>Abre às nove.<p>Fecha à meia-noite.")
     assert (content.main, content.rest) == ("Sala\nAbre às nove.\nFecha à meia-noite.", "Departamentos")
@@ -51,7 +51,7 @@ def test_what_a_page_puts_beside_is_not_what_it_is_about(beside: str) -> None:
     assert read(f"<body>{menu}").main == "Departamentos"
 
 
-def test_a_page_says_what_it_calls_others() -> None:
+def test_anchor_texts_are_extracted() -> None:
     anchors = dict(read(PAGE).anchors)
     assert anchors == {
         key_of("http://www.fc.ul.pt/").hex(): "Início",
@@ -60,26 +60,26 @@ def test_a_page_says_what_it_calls_others() -> None:
     }
 
 
-def test_accents_are_read_in_the_encoding_of_the_page() -> None:
+def test_the_declared_charset_is_used() -> None:
     assert read("<title>Ciências</title>".encode("latin-1"), charset="iso-8859-1").title == "Ciências"
 
 
-def test_plain_text_and_papers_are_read() -> None:
+def test_plain_text_and_pdf_are_extracted() -> None:
     assert read("Olá, mundo.\nAdeus.", "text/plain").main == "Olá, mundo.\nAdeus."
     assert read(pdf("Regulamento da Faculdade"), "application/pdf").title == "Regulamento da Faculdade"
 
 
 @pytest.mark.parametrize("media_type", ["image/png", "application/zip", None])
-def test_what_has_no_words_is_not_read(media_type: str | None) -> None:
+def test_types_without_text_are_not_read(media_type: str | None) -> None:
     assert extract_text(b"words", media_type, URL, None) is None
 
 
-def test_what_cannot_be_read_is_passed_over(caplog: pytest.LogCaptureFixture) -> None:
+def test_unreadable_documents_are_skipped(caplog: pytest.LogCaptureFixture) -> None:
     assert extract_text(b"%PDF-1.4 and then nothing", "application/pdf", URL, None) is None
     assert URL in caplog.text
 
 
-def test_the_language_is_told_by_the_text_and_not_by_its_markup() -> None:
+def test_the_language_is_detected_from_the_text() -> None:
     assert language_of("The departments of the faculty offer many courses every year.", "pt") == "en"
     assert language_of("Olá", "pt-PT") == "pt"
     assert language_of("Olá", "nonsense!") == ""
@@ -88,10 +88,10 @@ def test_the_language_is_told_by_the_text_and_not_by_its_markup() -> None:
 @given(
     st.builds(ExtractedText, st.text(), st.text(), main=st.text(), anchors=st.lists(st.tuples(st.text(), st.text())))
 )
-def test_what_was_packed_comes_out_again(content: ExtractedText) -> None:
+def test_packing_is_reversible(content: ExtractedText) -> None:
     assert unpack_text(content.packed()) == content
 
 
 @given(st.binary())
-def test_any_bytes_are_a_page(body: bytes) -> None:
+def test_any_bytes_can_be_extracted(body: bytes) -> None:
     assert extract_text(body, "text/html", URL, None) is not None

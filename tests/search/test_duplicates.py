@@ -1,4 +1,4 @@
-"""Nearly equal documents are one result, unless they are asked for one by one."""
+"""Near duplicates are folded into one result, unless unfolded."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ OTHER = words(Random(4), 300)
 
 
 def story(number: int, text: Sequence[str], **others: int) -> IndexEntry:
-    """Return an entry; the lower its number, the more it has of the word that is looked for."""
+    """Return an entry; a lower number means more occurrences of the query word."""
     main = " ".join(["tarantula"] * (10 - number) + list(text))
     return entry(number, main, signature=signature_of(main), **others)
 
 
 @pytest.fixture
 def index(tmp_path: Path) -> SearchIndex:
-    """An index with a story in three versions, one of them twice, another story, and two notes."""
+    """An index with three versions of a story, one of them twice, another story, and two notes."""
     index = SearchIndex(tmp_path / "index")
     index.put(
         [
@@ -50,7 +50,7 @@ def found(index: SearchIndex, unfold: bool = False) -> list[SearchResult]:
     return SearchFinder(index).find(SearchRequest(query="tarantula", unfold=unfold)).results
 
 
-def test_nearly_equal_documents_are_one_result_with_a_count(index: SearchIndex) -> None:
+def test_near_duplicates_are_one_result_with_a_count(index: SearchIndex) -> None:
     results = {result.document: (result.alike, result.same) for result in found(index)}
     (story,) = results.keys() & {1, 2, 4, 5}
     assert results.keys() == {story, 3, 6, 7}
@@ -58,13 +58,13 @@ def test_nearly_equal_documents_are_one_result_with_a_count(index: SearchIndex) 
     assert [results[number] for number in (3, 6, 7)] == [(0, 0)] * 3
 
 
-def test_they_are_shown_one_by_one_if_somebody_wants_them(index: SearchIndex) -> None:
+def test_unfolded_results_are_shown_one_by_one(index: SearchIndex) -> None:
     results = found(index, unfold=True)
     assert {result.document for result in results} == {1, 2, 3, 4, 5, 6, 7}
     assert not any(result.alike or result.same for result in results)
 
 
-def test_the_index_keeps_what_they_are_told_by(index: SearchIndex) -> None:
+def test_the_index_stores_signatures(index: SearchIndex) -> None:
     searcher = index.searcher()
     for put in (story(1, STORY), story(6, ["short"])):
         (address,) = index.addresses(searcher, index.term(IndexField.NUMBER, put.number))
@@ -72,7 +72,7 @@ def test_the_index_keeps_what_they_are_told_by(index: SearchIndex) -> None:
     assert index_document(story(6, ["short"])).get_first("likeness_0") is None
 
 
-def test_many_are_folded_as_few_are(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_results_are_folded_like_few(index: SearchIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     few = found(index)
     monkeypatch.setattr(duplicates, "MOST_PAIRWISE", 2)
     assert found(index) == few

@@ -1,4 +1,4 @@
-"""What is found, in which order, and why."""
+"""Search results: matches, order and explanation."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ def names(found: SearchResults) -> list[str]:
         (SearchOrder.NEWEST, "linked"),
     ],
 )
-def test_what_comes_first(finder: SearchFinder, order: SearchOrder, first: str) -> None:
+def test_order_of_results(finder: SearchFinder, order: SearchOrder, first: str) -> None:
     found = finder.find(SearchRequest(query="curso física", order=order))
     assert names(found)[0] == first
     assert sorted(names(found)) == ["linked", "long", "short"]
 
 
-def test_tf_idf_is_the_share_of_a_word_times_its_rarity(finder: SearchFinder) -> None:
+def test_tf_idf_is_frequency_times_rarity(finder: SearchFinder) -> None:
     found = finder.find(SearchRequest(query="física", order=SearchOrder.TF_IDF))
     scores = {name: result.score for name, result in zip(names(found), found.results, strict=True)}
     assert list(scores) == ["short", "linked", "long"]
@@ -75,7 +75,7 @@ def test_a_score_is_explained_by_its_parts(finder: SearchFinder) -> None:
     assert finder.find(SearchRequest(query="química")).results[0].explanation is None
 
 
-def test_a_word_that_nobody_wrote_may_be_another(finder: SearchFinder) -> None:
+def test_an_unknown_word_is_corrected(finder: SearchFinder) -> None:
     assert finder.find(SearchRequest(query="biblioteka aberta")).did_you_mean == "biblioteca aberta"
     assert finder.find(SearchRequest(query="biblioteca")).did_you_mean is None
     for wrong in ("viblioteca", "iblioteca", "abiblioteca", "ibblioteca"):
@@ -83,28 +83,28 @@ def test_a_word_that_nobody_wrote_may_be_another(finder: SearchFinder) -> None:
     assert finder.find(SearchRequest(query="xyzzy")).did_you_mean is None
 
 
-def test_what_is_proposed_has_its_accents(tmp_path: Path) -> None:
+def test_corrections_have_accents(tmp_path: Path) -> None:
     with closing(SearchIndex(tmp_path)) as index:
         index.put([entry(number, "As eleições foram em outubro.", language="pt") for number in range(1, 20)])
         index.commit(1)
         found = SearchFinder(index).find(SearchRequest(query="elecões"))
         assert (found.documents, found.did_you_mean) == (0, "eleições")
-        # Many have one of the words, and none the other.
+        # Many documents have one of the words, none the other.
         found = SearchFinder(index).find(SearchRequest(query="outubro eleixoes"))
         assert (found.documents, found.did_you_mean) == (19, "outubro eleições")
         assert complete_query(index, "novas elei").completions == ["novas eleições"]
 
 
 @pytest.mark.parametrize("query", ["☃", "— …", '"!?"', "-☃", "&", "x" * 100, f'"{"x" * 100}"'])
-def test_what_is_in_no_index_finds_nothing(finder: SearchFinder, query: str) -> None:
+def test_words_longer_than_the_index_allows_find_nothing(finder: SearchFinder, query: str) -> None:
     assert finder.find(SearchRequest(query=query)).documents == 0
 
 
-def test_letters_may_be_typed_with_their_accents_behind_them(finder: SearchFinder) -> None:
+def test_combining_accents_are_composed(finder: SearchFinder) -> None:
     assert finder.find(SearchRequest(query=normalize("NFD", "química"))).documents == 1
 
 
-def test_nothing_is_asked_for(finder: SearchFinder) -> None:
+def test_an_empty_query_gives_a_note(finder: SearchFinder) -> None:
     found = finder.find(SearchRequest(query="  "))
     assert found.notes == ["Enter one or more words."]
     assert found.documents == 0

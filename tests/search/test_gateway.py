@@ -1,4 +1,4 @@
-"""A gateway among barrels that fail in every way: whoever asks is answered by another, or told plainly."""
+"""A gateway among failing barrels: another barrel answers, or the error is clear."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def answering(place: int) -> bytes:
-    """Return an answer from a place."""
+    """Return an answer from a position."""
     found = SearchResults(
         query="where", page=1, pages=0, documents=place, results=[], facets=SearchFacets(), place=place
     )
@@ -52,7 +52,7 @@ def whole(body: bytes, status: str = "200 OK") -> bytes:
 
 
 class LoopbackBarrel:
-    """Something that is in the table of barrels, and answers as it is told to."""
+    """A fake barrel with a row in the table, which answers as configured."""
 
     def __init__(self, database: Database, place: int, says: bytes | None, is_ready: bool = True) -> None:
         self.asked = 0
@@ -63,7 +63,7 @@ class LoopbackBarrel:
         self.tell(place, is_ready)
 
     def tell(self, place: int, is_ready: bool = True) -> None:
-        """Tell a place."""
+        """Write a position to the row."""
         with self._database.session() as session:
             self._presence.beat(session.connection(), BarrelStatus(is_ready, place))
 
@@ -75,7 +75,7 @@ class LoopbackBarrel:
         self.refuse()
 
     def refuse(self) -> None:
-        """Be gone without a word."""
+        """Stop listening."""
         self._server.close()
 
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -84,7 +84,7 @@ class LoopbackBarrel:
             assert read is not None
             await reader.readexactly(read[0].length)
             self.asked += 1
-            # Whoever says nothing, does so until the other goes.
+            # A silent barrel waits until the client disconnects.
             await (reader.read() if self.says is None else asyncio.sleep(0))
             writer.write(self.says or b"")
         writer.close()
@@ -92,7 +92,7 @@ class LoopbackBarrel:
 
 @asynccontextmanager
 async def gateway_to(database: Database, *barrels: LoopbackBarrel) -> AsyncIterator[Gateway]:
-    """Give a gateway, while barrels are there."""
+    """Yield a gateway while fake barrels run."""
     async with AsyncExitStack() as stack:
         for barrel in barrels:
             await stack.enter_async_context(barrel)
@@ -102,7 +102,7 @@ async def gateway_to(database: Database, *barrels: LoopbackBarrel) -> AsyncItera
 
 
 async def asked(database: Database, *barrels: LoopbackBarrel, questions: int = 1) -> list[int]:
-    """Ask a new gateway so many questions at once, and return the places from which it answers."""
+    """Send queries to a new gateway at once; return the positions of the answers."""
     async with gateway_to(database, *barrels) as gateway:
         return await asyncio.gather(*(place(gateway) for _ in range(questions)))
 
@@ -123,7 +123,9 @@ FAILURES = {
 
 
 @pytest.mark.parametrize("says", FAILURES.values(), ids=FAILURES)
-def test_another_is_asked_when_one_fails(sqlite: Database, says: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_barrel_is_asked_when_one_fails(
+    sqlite: Database, says: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if says is None:
         monkeypatch.setattr(gateway_module, "BARREL_TIMEOUT_SECONDS", 1.0)
     bad, good = LoopbackBarrel(sqlite, 7, says), LoopbackBarrel(sqlite, 7, whole(answering(7)))
@@ -131,7 +133,7 @@ def test_another_is_asked_when_one_fails(sqlite: Database, says: bytes | None, m
     assert (bad.asked >= 2, good.asked) == (True, 4)
 
 
-def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_barrels_do_not_delay_answers(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_module, "SECOND_BARREL_AFTER_SECONDS", 0.1)
     monkeypatch.setattr(gateway_module, "QUESTION_TIMEOUT_SECONDS", 3.0)
     slow = [LoopbackBarrel(sqlite, 7, None) for _ in range(4)]
@@ -141,7 +143,7 @@ def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: 
         async with gateway_to(sqlite, *slow, good) as gateway:
             assert await asyncio.gather(*(place(gateway) for _ in range(8))) == [7] * 8
             known = [barrel.asked for barrel in slow]
-            # Those that failed are known, and not asked again for a while.
+            # Failed barrels are remembered, and not asked again for a while.
             assert [await place(gateway) for _ in range(20)] == [7] * 20
             assert [barrel.asked for barrel in slow] == known
 
@@ -149,7 +151,7 @@ def test_those_that_are_slow_keep_nobody_waiting(sqlite: Database, monkeypatch: 
     assert good.asked == 28
 
 
-def test_whoever_goes_casts_no_doubt_on_a_barrel(sqlite: Database) -> None:
+def test_a_disconnected_client_does_not_penalise_a_barrel(sqlite: Database) -> None:
     async def go() -> None:
         barrel, other = LoopbackBarrel(sqlite, 7, None), LoopbackBarrel(sqlite, 7, None)
         async with gateway_to(sqlite, barrel, other) as gateway:
@@ -164,7 +166,7 @@ def test_whoever_goes_casts_no_doubt_on_a_barrel(sqlite: Database) -> None:
     asyncio.run(go())
 
 
-def test_one_that_refuses_is_passed_over(sqlite: Database) -> None:
+def test_a_refusing_barrel_is_passed_over(sqlite: Database) -> None:
     async def go() -> list[int]:
         async with LoopbackBarrel(sqlite, 7, b""):
             pass
@@ -173,14 +175,14 @@ def test_one_that_refuses_is_passed_over(sqlite: Database) -> None:
     assert asyncio.run(go()) == [7] * 4
 
 
-def test_one_that_is_behind_another_is_not_asked(database: Database) -> None:
+def test_a_barrel_behind_another_is_not_asked(database: Database) -> None:
     ahead, behind = LoopbackBarrel(database, 7, whole(answering(7))), LoopbackBarrel(database, 6, whole(answering(6)))
     new = LoopbackBarrel(database, 9, whole(answering(9)), is_ready=False)
     assert asyncio.run(asked(database, ahead, behind, new, questions=5)) == [7] * 5
     assert (ahead.asked, behind.asked, new.asked) == (5, 0, 0)
 
 
-def test_while_the_furthest_lives_nobody_goes_back_and_when_it_is_dead_others_answer(sqlite: Database) -> None:
+def test_answers_do_not_go_back_while_the_furthest_barrel_lives(sqlite: Database) -> None:
     async def go() -> None:
         ahead, behind = LoopbackBarrel(sqlite, 7, whole(answering(7))), LoopbackBarrel(sqlite, 6, whole(answering(6)))
         async with gateway_to(sqlite, ahead, behind) as gateway:
@@ -192,7 +194,7 @@ def test_while_the_furthest_lives_nobody_goes_back_and_when_it_is_dead_others_an
             behind.says = whole(answering(8))
             behind.tell(8)
             assert await waiting == 8
-            # Nobody is left that has come so far.
+            # No barrel at that position is left.
             ahead.tell(9)
             with sqlite.session() as session:
                 session.execute(update(Barrel).where(Barrel.place == 9).values(heartbeat_at=LONG_AGO))
@@ -202,7 +204,7 @@ def test_while_the_furthest_lives_nobody_goes_back_and_when_it_is_dead_others_an
 
 
 @pytest.mark.parametrize("hours", [1, -1])
-def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_change_does_not_kill_barrels(sqlite: Database, hours: int, monkeypatch: pytest.MonkeyPatch) -> None:
     def jumped(_connection: object) -> datetime:
         return datetime.now(UTC) + timedelta(hours=hours)
 
@@ -218,7 +220,7 @@ def test_a_clock_that_jumps_kills_nobody(sqlite: Database, hours: int, monkeypat
     asyncio.run(go())
 
 
-def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_clock_change_does_not_revive_barrels(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(liveness, "HEARTBEAT_TIMEOUT_SECONDS", 0.3)
     with sqlite.session() as session:
         BarrelHeartbeat("http://127.0.0.1:1").beat(session.connection(), BarrelStatus(True, 7))
@@ -232,27 +234,27 @@ def test_one_that_died_before_a_clock_was_put_back_is_dead(sqlite: Database, mon
     assert alive == []
 
 
-def test_questions_are_shared_among_those_that_are_equal(sqlite: Database) -> None:
+def test_equal_barrels_share_the_queries(sqlite: Database) -> None:
     barrels = [LoopbackBarrel(sqlite, 7, whole(answering(7))) for _ in range(3)]
     asyncio.run(asked(sqlite, *barrels, questions=30))
     assert [barrel.asked for barrel in barrels] == [10, 10, 10]
 
 
 @pytest.mark.parametrize(("readiness", "sentence"), [([], NO_BARREL_MESSAGE), ([False], CATCHING_UP_MESSAGE)])
-def test_that_there_is_none_is_said_at_once(sqlite: Database, readiness: list[bool], sentence: str) -> None:
+def test_no_barrel_is_reported_at_once(sqlite: Database, readiness: list[bool], sentence: str) -> None:
     barrels = [LoopbackBarrel(sqlite, 7, whole(answering(7)), is_ready) for is_ready in readiness]
     with pytest.raises(HttpError, match=sentence[:30]) as said:
         asyncio.run(asked(sqlite, *barrels))
     assert said.value.status == HTTPStatus.SERVICE_UNAVAILABLE
 
 
-def test_that_none_answers_is_said_in_the_end(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_answer_is_reported_after_the_timeout(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gateway_module, "QUESTION_TIMEOUT_SECONDS", 0.3)
     with pytest.raises(HttpError, match=NO_ANSWER_MESSAGE[:20]):
         asyncio.run(asked(sqlite, LoopbackBarrel(sqlite, 7, whole(b"{}", "500 Oh"))))
 
 
-def test_while_the_database_is_away_the_last_look_does(
+def test_the_last_read_is_used_while_the_database_is_away(
     postgresql_database: Database, postgresql_server: PostgresServer, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def go() -> None:
@@ -279,7 +281,7 @@ def test_while_the_database_is_away_the_last_look_does(
         (b'{"query": "\\ud800"}', "This is not JSON"),
     ],
 )
-def test_what_is_wrong_with_a_wish_is_said(sqlite: Database, body: bytes, sentence: str) -> None:
+def test_invalid_requests_are_reported(sqlite: Database, body: bytes, sentence: str) -> None:
     gateway = Gateway(BarrelDirectory(sqlite), QueryCounter(sqlite))
     with pytest.raises(HttpError, match=sentence) as said:
         asyncio.run(gateway.find(body))

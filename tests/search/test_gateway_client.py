@@ -1,4 +1,4 @@
-"""Searching through a gateway: the same answers as from an index, and a sentence for everything that goes wrong."""
+"""Searching through a gateway: the same results as from an index, and clear errors."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ FOUND = SearchResults(
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Answers as its server is told to."""
+    """Answers as its server is configured."""
 
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        """Answer."""
-        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        """Send the next configured answer."""
+        requests = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         status, body, closes = self.server.answers.pop(0)  # type: ignore[attr-defined]
-        self.server.asked.append((self.path, asked["query"], self.client_address))  # type: ignore[attr-defined]
+        self.server.asked.append((self.path, requests["query"], self.client_address))  # type: ignore[attr-defined]
         self.send_response(status)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-        # Without a word: whoever asks next finds it closed.
+        # Close silently, so that the next request finds the connection closed.
         self.close_connection = closes
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
-def served(*answers: tuple[int, bytes, bool]) -> Iterator[tuple[GatewayClient, list[tuple[str, str, object]]]]:
-    """Give a finder, whose gateway answers so, and what that is asked."""
+def fake_gateway(*answers: tuple[int, bytes, bool]) -> Iterator[tuple[GatewayClient, list[tuple[str, str, object]]]]:
+    """Yield a client of a fake gateway, and the requests that the gateway receives."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         server.answers, server.asked = list(answers), []  # type: ignore[attr-defined]
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        with closing(GatewayClient(f"http://127.0.0.1:{server.server_address[1]}/below/")) as finder:
-            yield finder, server.asked  # type: ignore[attr-defined]
+        with closing(GatewayClient(f"http://127.0.0.1:{server.server_address[1]}/below/")) as client:
+            yield client, server.asked  # type: ignore[attr-defined]
         server.shutdown()
 
 
 GOOD = FOUND.model_dump_json().encode()
 
 
-def test_a_connection_is_used_again_and_made_anew_when_it_was_closed() -> None:
-    with served((200, GOOD, False), (200, GOOD, True), (200, GOOD, False)) as (finder, asked):
-        assert [finder.find(SearchRequest(query=query)) for query in "abc"] == [FOUND] * 3
-        paths, queries, clients = zip(*asked, strict=True)
+def test_connections_are_reused_and_reopened() -> None:
+    with fake_gateway((200, GOOD, False), (200, GOOD, True), (200, GOOD, False)) as (client, requests):
+        assert [client.find(SearchRequest(query=query)) for query in "abc"] == [FOUND] * 3
+        paths, queries, clients = zip(*requests, strict=True)
     assert set(paths) == {"/below/find"}
     assert queries == ("a", "b", "c")
     assert (clients[0] == clients[1], clients[1] == clients[2]) == (True, False)
@@ -79,40 +79,38 @@ def test_a_connection_is_used_again_and_made_anew_when_it_was_closed() -> None:
         ((500, b"oh", False), TarantulaError, "is no gateway of this version"),
     ],
 )
-def test_what_cannot_be_answered_is_said(
+def test_errors_of_the_gateway_are_reported(
     answer: tuple[int, bytes, bool], kind: type[TarantulaError], sentence: str
 ) -> None:
-    with served(answer) as (finder, _), pytest.raises(kind, match=sentence):
-        finder.find(SearchRequest(query="x"))
+    with fake_gateway(answer) as (client, _), pytest.raises(kind, match=sentence):
+        client.find(SearchRequest(query="x"))
 
 
 @pytest.mark.parametrize("address", ["nowhere", "ftp://x.example", "http://", "http://[", "http://x.example:port"])
-def test_an_address_that_is_none_is_refused(tarantula: Tarantula, address: str) -> None:
+def test_invalid_addresses_are_refused(tarantula: Tarantula, address: str) -> None:
     done = tarantula("search", "--gateway", address, "x")
     assert (done.code, done.out) == (2, "")
     assert "is not the address of a gateway. Write it like http://127.0.0.1:7700." in done.err
 
 
-def test_what_is_no_letter_in_any_encoding_is_asked_for_as_well() -> None:
-    with served((200, GOOD, False)) as (finder, asked):
-        finder.find(SearchRequest(query="caf\udce9 \ud800"))
-    assert asked[0][1] == "caf? ?"
+def test_lone_surrogates_are_replaced() -> None:
+    with fake_gateway((200, GOOD, False)) as (client, requests):
+        client.find(SearchRequest(query="caf\udce9 \ud800"))
+    assert requests[0][1] == "caf? ?"
 
 
-def test_that_there_is_no_gateway_is_said(tarantula: Tarantula) -> None:
+def test_a_missing_gateway_is_reported(tarantula: Tarantula) -> None:
     done = tarantula("search", "--gateway", "http://127.0.0.1:9", "x")
     assert done.code == 2
     assert done.err.startswith("The gateway at http://127.0.0.1:9 does not answer (Connection refused).")
 
 
-def test_a_barrel_on_all_addresses_says_where_it_is(tarantula: Tarantula) -> None:
+def test_a_barrel_on_all_addresses_announces_its_address(tarantula: Tarantula) -> None:
     done = tarantula("barrel", "--host", "0.0.0.0")
     assert (done.code, "with --address" in done.err) == (2, True)
 
 
-def test_the_commands_find_through_a_gateway_what_arrives(
-    sqlite: Database, tarantula: Tarantula, tmp_path: Path
-) -> None:
+def test_commands_search_through_a_gateway(sqlite: Database, tarantula: Tarantula, tmp_path: Path) -> None:
     urn = new_item(sqlite)
     arrive(sqlite, urn, {"a": "It is everywhere."})
     gateway, address = start_gateway()

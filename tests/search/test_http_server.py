@@ -1,4 +1,4 @@
-"""The server of barrels and gateways: every request is answered, or refused in a sentence, and none lasts for ever."""
+"""The JSON server: every request is answered or refused with a message, within time limits."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.support.waits import TIMEOUT_SECONDS, eventually_here
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 QUESTION = b'{"query": "x"}'
 noted: list[str | int] = []
-"""What the server was asked to note, and what became of those who wait."""
+"""Notes of the handler, and what became of waiting requests."""
 
 
 async def echo(body: bytes) -> bytes:
-    """Return what is sent, in its own time if it wishes so."""
+    """Return the body, after the delay that it asks for."""
     asked = json.loads(body)
     if "wait" in asked:
         await _wait(asked["wait"])
@@ -43,7 +43,7 @@ async def _wait(seconds: float) -> None:
 
 
 def talking(talk: Talk) -> None:
-    """Talk with a server over one connection, then end it."""
+    """Talk to a server over one connection, then shut it down."""
 
     async def go() -> None:
         ending = asyncio.Event()
@@ -72,7 +72,7 @@ async def answer(reader: asyncio.StreamReader) -> tuple[int, dict[str, str]]:
     return int(head[0].split()[1]), json.loads(await reader.readexactly(length))
 
 
-def test_one_connection_carries_many_questions() -> None:
+def test_one_connection_carries_many_requests() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(posted() + posted(b'{"query": "second"}'))
         assert await answer(reader) == (200, {"query": "x"})
@@ -104,20 +104,20 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_odd_is_refused_and_the_connection_closed(name: str) -> None:
-    sent, status, words = REFUSED[name]
+def test_invalid_requests_are_refused_and_the_connection_closed(name: str) -> None:
+    sent, status, message = REFUSED[name]
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(sent)
         got, said = await answer(reader)
-        assert (got, words in said["error"]) == (status, True), said
+        assert (got, message in said["error"]) == (status, True), said
         writer.write_eof()
         assert await reader.read() == b""
 
     talking(talk)
 
 
-def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pytest.LogCaptureFixture) -> None:
+def test_wrong_paths_and_handler_errors_keep_the_connection_open(caplog: pytest.LogCaptureFixture) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(posted(QUESTION, "/other"))
         assert await answer(reader) == (404, {"error": "There is no resource at /other."})
@@ -136,7 +136,7 @@ def test_other_paths_and_methods_and_bugs_leave_the_connection_open(caplog: pyte
     ("limit", "sent"),
     [("IDLE_TIMEOUT_SECONDS", b""), ("IDLE_TIMEOUT_SECONDS", b"POST"), ("TRANSFER_TIMEOUT_SECONDS", posted()[:-1])],
 )
-def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_clients_are_disconnected(limit: str, sent: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, limit, 0.1)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -146,7 +146,7 @@ def test_whoever_is_slow_is_left(limit: str, sent: bytes, monkeypatch: pytest.Mo
     talking(talk)
 
 
-def test_too_many_connections_are_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_connections_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 1)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -159,10 +159,10 @@ def test_too_many_connections_are_told_so(monkeypatch: pytest.MonkeyPatch) -> No
     talking(talk)
 
 
-def test_what_is_under_way_when_it_ends_is_answered() -> None:
+def test_running_requests_finish_at_shutdown() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(posted(b'{"wait": 0.1}'))
-        # The server has it before it is told to end.
+        # The request has arrived before the shutdown.
         await eventually_here(lambda: noted == ["waiting"])
         reading.append(asyncio.create_task(answer(reader)))
 
@@ -172,7 +172,7 @@ def test_what_is_under_way_when_it_ends_is_answered() -> None:
     assert reading[0].result()[0] == 200
 
 
-def test_nothing_is_done_for_whoever_has_gone() -> None:
+def test_requests_of_disconnected_clients_are_cancelled() -> None:
     async def talk(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(posted(b'{"wait": 3600, "note": 1}'))
         await eventually_here(lambda: noted)
@@ -184,7 +184,7 @@ def test_nothing_is_done_for_whoever_has_gone() -> None:
     assert noted == ["waiting", "cancelled"]
 
 
-def test_whoever_takes_no_answers_is_asked_for_no_more_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_that_do_not_read_are_not_read_from(monkeypatch: pytest.MonkeyPatch) -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         reader._transport.pause_reading()  # type: ignore[attr-defined]
         writer.write(posted(b'{"note": 1}'))

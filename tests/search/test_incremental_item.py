@@ -1,4 +1,4 @@
-"""An item that keeps the last one fresh is found as it is: what was carried over, what changed, and what is gone."""
+"""Search over an incremental item: carried over, changed and deleted documents."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from tests.support.incremental_items import begin_collecting, chosen, end_of, pr
 from tests.support.item_contents import urns
 
 
-def where(following: IndexUpdater, web: LivelyWeb, query: str) -> dict[str, str]:
-    """Return what is found, by its path: the item of each."""
-    return {result.url.removeprefix(web.url("")): result.urn for result in find(following, query).results}
+def where(updater: IndexUpdater, web: LivelyWeb, query: str) -> dict[str, str]:
+    """Return the item of each found document, by path."""
+    return {result.url.removeprefix(web.url("")): result.urn for result in find(updater, query).results}
 
 
-def test_a_refreshed_item_is_found_as_it_is(sqlite: Database, config: Config) -> None:
+def test_an_incremental_item_is_searchable(sqlite: Database, config: Config) -> None:
     with LivelyWeb() as web:
         site(sqlite, web)
         collect("site")
         (first,) = urns(sqlite)
-        following = IndexUpdater(config, sqlite)
-        catch_up(following)
-        assert where(following, web, "version") == {"/twice.html": first}
+        updater = IndexUpdater(config, sqlite)
+        catch_up(updater)
+        assert where(updater, web, "version") == {"/twice.html": first}
         plan = {web.url(path): [0.0] for path in ("/", "/twice.html", "/same.html", "/gone.html")}
         second = prepare(sqlite, config, "site", chosen(plan))
-        catch_up(following)
-        assert where(following, web, "here") == {"/gone.html": second}, "as it was carried over"
+        catch_up(updater)
+        assert where(updater, web, "here") == {"/gone.html": second}, "as it was carried over"
         end_of(begin_collecting("site", second))
-        catch_up(following)
-    # What changed is found by what it says now, what did not and what nobody visited in the new item as well.
-    assert where(following, web, '"version 2"') == {"/twice.html": second}
-    assert where(following, web, '"version 1"') == {}
-    assert where(following, web, "url:same") == {"/same.html": second}
-    assert where(following, web, "url:kept") == {"/kept.html": second}
-    assert where(following, web, "url:new") == {"/new.html": second}
-    # What is gone is found as it was last, and nowhere else.
-    assert where(following, web, "here") == {"/gone.html": first}
-    earlier = find(following, '"version 1" before:2100')
+        catch_up(updater)
+    # Changed documents are found by their new text; unchanged and unvisited ones in the new item as well.
+    assert where(updater, web, '"version 2"') == {"/twice.html": second}
+    assert where(updater, web, '"version 1"') == {}
+    assert where(updater, web, "url:same") == {"/same.html": second}
+    assert where(updater, web, "url:kept") == {"/kept.html": second}
+    assert where(updater, web, "url:new") == {"/new.html": second}
+    # Deleted documents are found by their last capture only.
+    assert where(updater, web, "here") == {"/gone.html": first}
+    earlier = find(updater, '"version 1" before:2100')
     assert [result.urn for result in earlier.results] == [first]
     remove_item(config, sqlite, first)
-    catch_up(following)
-    assert where(following, web, "here") == {}
-    assert where(following, web, "url:kept") == {"/kept.html": second}
+    catch_up(updater)
+    assert where(updater, web, "here") == {}
+    assert where(updater, web, "url:kept") == {"/kept.html": second}

@@ -1,4 +1,4 @@
-"""Three barrels of which one is killed again and again, under constant questions, while documents arrive.
+"""Three barrels under constant queries, one of them killed again and again, while documents arrive.
 
 With ``TARANTULA_FULL_SIZE`` it is killed more often.
 """
@@ -33,11 +33,11 @@ EVERYTHING = SearchRequest(query="everywhere", order=SearchOrder.NEWEST)
 
 
 class Questions:
-    """Several who ask without end, and what must hold of every answer."""
+    """Threads that query without pause, and check every answer."""
 
     def __init__(self, finder: GatewayClient) -> None:
         self.answers: set[tuple[int, int]] = set()
-        """Places, with how many documents were found from there."""
+        """Number of documents found, by position."""
         self.number = 0
         self.failures: list[BaseException] = []
         self.longest = 0.0
@@ -47,7 +47,7 @@ class Questions:
         self._kills = 0
 
     def ask(self, ending: Event) -> None:
-        """Ask until *ending*: no question fails, and no answer goes back behind one that came before."""
+        """Query until *ending*: no query fails, and no answer goes back behind an earlier one."""
         try:
             while not ending.is_set():
                 self._ask_once()
@@ -55,7 +55,7 @@ class Questions:
             self.failures.append(error)
 
     def forgive(self, kill: Callable[[], int]) -> None:
-        """Kill a barrel; what only that one had answered with may be missing until others have it."""
+        """Kill a barrel; documents that only it had may be missing until others have them."""
         with self._lock:
             self._given = min(self._given, kill())
             self._kills += 1
@@ -68,7 +68,7 @@ class Questions:
         took = time.monotonic() - began
         with self._lock:
             assert found.place >= min(given, self._given), f"{found.place} after {given}"
-            # Who answered while one was killed may have been that one.
+            # An answer during a kill may have come from the killed barrel.
             self._given = max(self._given, found.place if kills == self._kills else 0)
             self.answers.add((found.place, found.documents))
             self.number += 1
@@ -76,7 +76,7 @@ class Questions:
 
 
 class Fleet:
-    """Barrels, each in a folder of its own."""
+    """Barrels, each in its own folder."""
 
     def __init__(self, database: Database, folder: Path) -> None:
         self._database = database
@@ -84,11 +84,11 @@ class Fleet:
         self._processes = [self._start(number) for number in range(BARRELS)]
 
     def addresses(self) -> list[str]:
-        """Return where they are."""
+        """Return their addresses."""
         return [address for _, address in self._processes]
 
     def kill(self, number: int) -> int:
-        """Kill one, and return how far the others are."""
+        """Kill a barrel; return the positions of the others."""
         process, address = self._processes[number]
         process.kill()
         process.communicate()
@@ -98,15 +98,15 @@ class Fleet:
         return max((place for its_address, place in rows if its_address in alive), default=0)
 
     def start(self, number: int) -> None:
-        """Start one again."""
+        """Start a barrel again."""
         self._processes[number] = self._start(number)
 
     def is_ready(self) -> bool:
-        """Whether all of them are."""
+        """Return whether all barrels are ready."""
         return len(self.places()) == BARRELS
 
     def places(self) -> list[int]:
-        """Return where those are in the journal that are ready."""
+        """Return the positions of the ready barrels."""
         ready = select(Barrel.place).where(Barrel.is_ready, Barrel.address.in_(self.addresses()))
         with self._database.reading() as session:
             return list(session.scalars(ready))
@@ -117,7 +117,7 @@ class Fleet:
 
 @contextmanager
 def going_on(*jobs: Callable[[Event], None]) -> Iterator[None]:
-    """Let jobs go on meanwhile, each in a thread."""
+    """Run jobs in threads."""
     ending = Event()
     threads = [Thread(target=job, args=(ending,)) for job in jobs]
     for thread in threads:
@@ -131,7 +131,7 @@ def going_on(*jobs: Callable[[Event], None]) -> Iterator[None]:
 
 
 def arriving(database: Database, urn: str, name: str, is_slow: bool) -> Callable[[Event], None]:
-    """Return a job by which documents arrive; the numbers of slow transactions are older than what they follow."""
+    """Return a job that adds documents; slow transactions have older journal ids than what they follow."""
 
     def go_on(ending: Event) -> None:
         number = 0
@@ -144,7 +144,7 @@ def arriving(database: Database, urn: str, name: str, is_slow: bool) -> Callable
 
 
 def read_up_to(database: Database) -> Callable[[int], int]:
-    """Return what tells how many documents the journal has up to a place."""
+    """Return a function for the number of documents in the journal up to a position."""
     with database.reading() as session:
         entries = JournalFollower(0, [JournalKind.READ]).next(session.connection(), 1_000_000)
     return lambda place: sum(len(entry.documents) for entry in entries if entry.id <= place)
@@ -156,7 +156,7 @@ def last(database: Database) -> int:
 
 
 def everything(address: str) -> list[int]:
-    """Return every document that a barrel has, asked page by page."""
+    """Return all documents of a barrel, page by page."""
     with closing(GatewayClient(address)) as finder:
         pages = [finder.find(EVERYTHING)]
         while len(pages) < pages[0].pages:
@@ -165,7 +165,7 @@ def everything(address: str) -> list[int]:
 
 
 @pytest.mark.parametrize("kind", KILLS)
-def test_no_question_fails_and_no_answer_goes_back(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+def test_no_query_fails_and_no_answer_goes_back(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     config: Config = request.getfixturevalue(f"{kind}_config")
     with open_database(config) as database:
         urn = new_item(database)
@@ -191,11 +191,11 @@ def test_no_question_fails_and_no_answer_goes_back(kind: str, request: pytest.Fi
 
 
 def kill_in_turn(fleet: Fleet, questions: Questions, kills: int) -> None:
-    """Kill one barrel after the other, and start each again when it was away for a moment."""
+    """Kill one barrel after the other, and start each again after a moment."""
     for number in range(kills):
         questions.forgive(partial(fleet.kill, number % BARRELS))
         time.sleep(0.3)
         fleet.start(number % BARRELS)
-        # One that was killed before is there again, or nobody would be left.
+        # Wait for the previous one, so that a barrel remains.
         eventually(fleet.is_ready)
         time.sleep(0.2)

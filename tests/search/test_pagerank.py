@@ -1,4 +1,4 @@
-"""PageRank is that of others, and what it becomes in an index is what the documentation says."""
+"""PageRank matches networkx, and the score factors match the documentation."""
 
 from __future__ import annotations
 
@@ -33,25 +33,25 @@ def ours(pages: int, links: list[tuple[int, int]]) -> numpy.ndarray:
 
 
 @given(WEBS)
-def test_ranks_are_those_of_networkx(web: tuple[int, list[tuple[int, int]]]) -> None:
+def test_ranks_match_networkx(web: tuple[int, list[tuple[int, int]]]) -> None:
     assert ours(*web) == pytest.approx(others(*web), abs=1e-7)
 
 
-def test_ranks_are_those_of_networkx_on_a_larger_web() -> None:
+def test_ranks_match_networkx_on_a_larger_graph() -> None:
     graph = networkx.gnp_random_graph(400, 0.01, seed=7, directed=True)
     assert ours(400, list(graph.edges)) == pytest.approx(others(400, list(graph.edges)), abs=1e-8)
 
 
-def test_no_page_has_no_rank() -> None:
+def test_an_empty_graph_has_no_ranks() -> None:
     assert len(ours(0, [])) == 0
 
 
 def factor(number: float) -> float:
-    """Return what the index makes of a number."""
+    """Return the score factor of a rank value."""
     return math.log2(2 + number)
 
 
-def test_the_best_page_weighs_two_and_a_half_times_an_ordinary_one() -> None:
+def test_the_best_page_has_a_factor_of_two_and_a_half() -> None:
     ranks = numpy.array([1.0] * 50 + [0.5] * 40 + [3.0, 30.0, 300.0])
     given_to_index = score_weights(ranks)
     assert factor(given_to_index[-1]) == pytest.approx(2.5)
@@ -59,5 +59,5 @@ def test_the_best_page_weighs_two_and_a_half_times_an_ordinary_one() -> None:
     assert factor(given_to_index[-2]) == pytest.approx(1 + 1.5 * math.log(30) / math.log(300))
 
 
-def test_where_ranks_are_much_the_same_they_say_little() -> None:
+def test_similar_ranks_give_small_factors() -> None:
     assert factor(score_weights(numpy.array([1.0, 1.0, 1.1]))[-1]) < 1.1

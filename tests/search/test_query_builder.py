@@ -1,4 +1,4 @@
-"""What finds documents, what scores them and what counts them by kinds agree, however words are typed."""
+"""Scored, unscored and facet queries match the same documents, however words are typed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DOCUMENTS = list(product(WORDS, PLACES, LANGUAGES))
 
 @pytest.fixture(scope="module")
 def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
-    """An index of documents with one of the words in one place, in one language."""
+    """An index of documents with one word in one field, in one language."""
     with closing(SearchIndex(tmp_path_factory.mktemp("index"))) as index:
         index.put(
             entry(number, path=f"page-{number}", language=language, **{"main": "", place: f"Um, {word}: two."})
@@ -42,11 +42,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SearchIndex]:
 
 
 def found(index: SearchIndex, query: str) -> set[int]:
-    """Return the numbers of what a query finds, which is all that its counterpart finds."""
-    searcher, asking, asked = index.searcher(), QueryBuilder(index.schema, index.searcher()), parse_query(query)
+    """Return the numbers of the matching documents; checks that the unscored query matches the same."""
+    searcher, builder, parsed = index.searcher(), QueryBuilder(index.schema, index.searcher()), parse_query(query)
     both = []
-    for needed in MatchMode:
-        for one in (asking.query(asked, needed), asking.matching(asked, needed)):
+    for mode in MatchMode:
+        for one in (builder.query(parsed, mode), builder.matching(parsed, mode)):
             addresses = [address for _, address in searcher.search(one, limit=10_000).hits]
             both.append({int(number or 0) for number in searcher.fast_field_values("number", addresses)})
         assert both[-2] == both[-1]
@@ -54,13 +54,13 @@ def found(index: SearchIndex, query: str) -> set[int]:
 
 
 def with_word(word: str) -> set[int]:
-    """Return the numbers of the documents that have a word, whatever its accents."""
+    """Return the numbers of the documents with a word, ignoring accents."""
     wanted = exact_analyzer().analyze(word)
     return {number for number, (other, _, _) in enumerate(DOCUMENTS, 1) if exact_analyzer().analyze(other) == wanted}
 
 
 @pytest.mark.parametrize("word", WORDS)
-def test_a_word_is_found_wherever_it_stands_with_or_without_accents(index: SearchIndex, word: str) -> None:
+def test_a_word_is_found_in_every_field_with_or_without_accents(index: SearchIndex, word: str) -> None:
     assert found(index, word) >= with_word(word)
     assert found(index, f'"{word}"') >= with_word(word)
     in_titles = {number for number, (_, place, _) in enumerate(DOCUMENTS, 1) if place == "title"}
@@ -72,12 +72,12 @@ def test_a_word_is_found_wherever_it_stands_with_or_without_accents(index: Searc
 @pytest.mark.parametrize(
     ("typed", "other"), [("ciencia", "ciencias"), ("história", "historia"), ("informação", "informações")]
 )
-def test_other_forms_are_found_too(index: SearchIndex, typed: str, other: str) -> None:
+def test_other_forms_are_found(index: SearchIndex, typed: str, other: str) -> None:
     in_portuguese = {number for number, one in enumerate(DOCUMENTS, 1) if (one[0], one[2]) == (other, "pt")}
     assert found(index, typed) >= with_word(typed) | in_portuguese
 
 
-def test_addresses_are_found_by_their_words(index: SearchIndex) -> None:
+def test_urls_are_found_by_their_words(index: SearchIndex) -> None:
     assert found(index, "url:history") == {len(DOCUMENTS) + 1}
     assert len(DOCUMENTS) + 1 in found(index, "history")
     assert found(index, "url:histories") == set()
@@ -94,14 +94,14 @@ filters = st.sampled_from(
 
 
 @given(st.lists(st.one_of(parts, phrases, filters), min_size=1, max_size=5).map(" ".join))
-def test_what_is_counted_by_kinds_is_what_is_found(index: SearchIndex, query: str) -> None:
+def test_facet_counts_match_the_results(index: SearchIndex, query: str) -> None:
     found(index, query)
     answer = SearchFinder(index).find(SearchRequest(query=query))
     assert sum(count.documents for count in answer.facets.types) == answer.documents
     assert sum(count.documents for count in answer.facets.years) == answer.documents
 
 
-def test_words_that_are_rarer_count_more_than_the_commonest(tmp_path: Path) -> None:
+def test_rare_words_count_more_than_stop_words(tmp_path: Path) -> None:
     with closing(SearchIndex(tmp_path)) as index:
         index.put([entry(1, "Rules of the game and of the the the the the house."), entry(2, "The rules of chess.")])
         index.commit(1)

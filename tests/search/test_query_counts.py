@@ -1,4 +1,4 @@
-"""What is searched for most: counted without names, within limits, by several at once."""
+"""Query counts: anonymous, limited, written by several processes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def best(database: Database, days: int = 7, most: int = 10) -> list[tuple[str, i
         return [(query, number) for query, number in top_queries(session.connection(), days, most)]
 
 
-def test_the_most_frequent_come_first(database: Database) -> None:
+def test_the_most_frequent_queries_come_first(database: Database) -> None:
     counter = QueryCounter(database)
     search(counter, "Lisboa", " lisboa\n", "coimbra", "LISBOA", "porto", "porto")
     counter.note(SearchRequest(query="coimbra", page=2))
@@ -37,7 +37,7 @@ def test_the_most_frequent_come_first(database: Database) -> None:
     assert best(database, most=1) == [("porto", 4)]
 
 
-def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
+def test_concurrent_writers_lose_no_counts(database: Database) -> None:
     def go() -> None:
         counter = QueryCounter(database)
         for _ in range(5):
@@ -52,7 +52,7 @@ def test_several_who_write_at_once_lose_nothing(database: Database) -> None:
     assert best(database) == [("a", 20), ("b", 20), ("c", 20)]
 
 
-def test_old_days_are_forgotten(sqlite: Database) -> None:
+def test_old_days_are_deleted(sqlite: Database) -> None:
     today = datetime.now(UTC).date()
     ages = {"today": 0, "week": 6, "older": 8, "oldest": query_counts.RETENTION_DAYS}
     with sqlite.session() as session:
@@ -65,7 +65,7 @@ def test_old_days_are_forgotten(sqlite: Database) -> None:
     assert best(sqlite, days=1000) == [("older", 9), ("week", 7), ("today", 2)]
 
 
-def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_counts_is_limited(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(query_counts, "MOST_IN_MEMORY", 3)
     monkeypatch.setattr(query_counts, "MOST_PER_DAY", 4)
     counter = QueryCounter(sqlite)
@@ -81,5 +81,5 @@ def test_there_are_never_too_many(sqlite: Database, monkeypatch: pytest.MonkeyPa
     ("query", "kept"),
     [("  Two\t words\x00 ", "two words"), ("x" * 500, "x" * 200), ("\u202eABC", "abc"), ("É São", "é são")],
 )
-def test_queries_that_mean_the_same_are_one(query: str, kept: str) -> None:
+def test_equivalent_queries_are_one(query: str, kept: str) -> None:
     assert normalised_query(query) == kept

@@ -1,4 +1,4 @@
-"""After an item has ended, the links that lead to its documents count."""
+"""Ranking of an item's documents by links, after the item has ended."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def told(database: Database) -> int:
         return session.scalar(entries) or 0
 
 
-def test_other_pages_that_lead_there_count_once_each(database: Database) -> None:
+def test_inlinks_of_other_pages_count_once(database: Database) -> None:
     item = add_item(database, "a", STAR)
     assert rank_items(database, ended(item)) == 4
     rows = weighed(database, item)
@@ -54,7 +54,7 @@ def test_other_pages_that_lead_there_count_once_each(database: Database) -> None
     assert rows[url("a/")].weight > rows[url("a/1")].weight == 0
 
 
-def test_pages_are_called_what_most_others_call_them(database: Database) -> None:
+def test_pages_get_the_most_frequent_anchor_texts(database: Database) -> None:
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item))
     rows = weighed(database, item)
@@ -63,7 +63,7 @@ def test_pages_are_called_what_most_others_call_them(database: Database) -> None
     assert rows[url("a/3")].anchors == ""
 
 
-def test_redirects_pass_on_what_they_get(database: Database) -> None:
+def test_redirects_pass_on_their_links(database: Database) -> None:
     web = {
         "a/": [("a/old", "The archive")],
         "a/new": [("a/old", "Here I was"), ("a/round", "In a circle"), ("a/gone", "Gone")],
@@ -81,7 +81,7 @@ def test_redirects_pass_on_what_they_get(database: Database) -> None:
     assert rows[url("a/new")].rank > rows[url("a/alone")].rank
 
 
-def test_pictures_and_lists_of_urls_lead_nowhere(database: Database) -> None:
+def test_images_and_sitemaps_do_not_count(database: Database) -> None:
     item = add_item(database, "a", {"a/": [], "a/1": []})
     with database.session() as session:
         add_document(session, item, "a/sitemap.xml", 200, {"a/1": LinkKind.NAVIGATION}, "application/xml")
@@ -91,20 +91,20 @@ def test_pictures_and_lists_of_urls_lead_nowhere(database: Database) -> None:
     assert weighed(database, item)[url("a/1")].inlinks == 0
 
 
-def test_the_last_items_of_other_publications_count_too(database: Database) -> None:
+def test_latest_items_of_other_publications_count(database: Database) -> None:
     add_item(database, "b", {"b/forgotten": [("a/3", "Long ago")]})
     add_item(database, "b", {"b/": [("a/3", "Three of A"), ("a/2", "Two")], "a/1": [("a/2", "Two")]})
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item))
     rows = weighed(database, item)
     assert (rows[url("a/3")].inlinks, rows[url("a/3")].inlinks_of_others) == (1, 1)
-    # The page that both publications have is one.
+    # A page in both publications counts once.
     assert (rows[url("a/2")].inlinks, rows[url("a/2")].inlinks_of_others) == (3, 1)
     assert rows[url("a/3")].anchors == "three of a"
     assert rows[url("a/3")].rank_of_all > rows[url("a/3")].rank
 
 
-def test_ranking_again_comes_to_the_same_and_sees_what_is_new(database: Database) -> None:
+def test_ranking_again_is_idempotent_and_sees_new_links(database: Database) -> None:
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item, item))
     assert told(database) == 1
@@ -117,7 +117,7 @@ def test_ranking_again_comes_to_the_same_and_sees_what_is_new(database: Database
     assert rows[url("a/3")].inlinks == 1
 
 
-def test_small_pieces_come_to_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_small_batches_give_the_same_result(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     add_item(database, "b", {"b/": [("a/old", "Two"), ("a/1", "One")], "b/1": [("a/2", "Two")]})
     item = add_item(database, "a", STAR, {"a/old": "a/2", "a/older": "a/old"})
 
@@ -138,7 +138,7 @@ def test_small_pieces_come_to_the_same(database: Database, monkeypatch: pytest.M
     assert {page: row[2] for page, row in at_once.items()}[url("a/2")] == 4
 
 
-def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_ranking_is_completed(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     item = add_item(database, "a", STAR)
     monkeypatch.setattr(ranking, "DOCUMENTS_PER_TRANSACTION", 2)
     commits = count(1)
@@ -156,7 +156,7 @@ def test_one_that_is_cut_short_is_made_good(database: Database, monkeypatch: pyt
     assert (len(weighed(database, item)), told(database)) == (4, 3)
 
 
-def test_two_at_once_come_to_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_concurrent_rankings_agree(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     item = add_item(database, "a", STAR)
     monkeypatch.setattr(ranking, "DOCUMENTS_PER_TRANSACTION", 1)
     with ThreadPoolExecutor(4) as together:
@@ -165,7 +165,7 @@ def test_two_at_once_come_to_the_same(database: Database, monkeypatch: pytest.Mo
     assert (len(weighed(database, item)), told(database)) == (4, 16)
 
 
-def test_items_that_go_on_or_are_gone_are_passed_over(database_config: Config, database: Database) -> None:
+def test_running_and_removed_items_are_skipped(database_config: Config, database: Database) -> None:
     item = add_item(database, "a", STAR)
     with database.session() as session:
         session.get_one(Item, item).state = ItemState.COLLECTING
@@ -181,7 +181,7 @@ def test_items_that_go_on_or_are_gone_are_passed_over(database_config: Config, d
         assert session.scalar(select(func.count()).select_from(LinkWeight)) == 0
 
 
-def test_an_item_without_pages_has_nothing_to_weigh(database: Database) -> None:
+def test_an_item_without_pages_is_ranked(database: Database) -> None:
     item = add_item(database, "a", {})
     assert rank_items(database, ended(item)) == 0
 
@@ -190,7 +190,7 @@ def search(index: SearchIndex, words: str, order: SearchOrder = SearchOrder.BEST
     return SearchFinder(index).find(SearchRequest(query=words, order=order))
 
 
-def test_links_change_what_is_found_first(database: Database, tmp_path: Path) -> None:
+def test_links_change_the_order_of_results(database: Database, tmp_path: Path) -> None:
     web = {f"a/{number}": [("a/7", "Tarantula's burrow")] for number in range(20)}
     item = add_item(database, "a", web)
     index = SearchIndex(tmp_path / "index")
@@ -208,7 +208,7 @@ def test_links_change_what_is_found_first(database: Database, tmp_path: Path) ->
     assert best.results[0].score == pytest.approx(2.5 * max(score.values()), rel=0.3)
 
 
-def test_who_begins_later_takes_the_links_at_once(database: Database, tmp_path: Path) -> None:
+def test_a_late_indexer_takes_the_link_weights(database: Database, tmp_path: Path) -> None:
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item))
     early, late = SearchIndex(tmp_path / "early"), SearchIndex(tmp_path / "late")

@@ -1,4 +1,4 @@
-"""Nearly equal texts are told by a few bytes of each, and texts that only look alike are not."""
+"""Near duplicates are detected by their signatures; texts that share only a template are not."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from tarantula.search.texts.similarity import (
 
 PAIRS = 150
 TEMPLATE = 120
-"""Words that all pages of a site have: its head, its foot, what it says of cookies."""
+"""Text that all pages of a site share: header, footer, cookie notice."""
 
 
 def words(chance: Random, number: int) -> list[str]:
-    """Return words as often as they are in a language: few of them most of the time."""
+    """Return random words with natural frequencies."""
     return [f"word{int(3000 * chance.random() ** 3)}" for _ in range(number)]
 
 
 def share(one: list[str], other: list[str]) -> float:
-    """Return how large a part of their runs two texts share, counted one by one."""
+    """Return the share of common shingles, counted exactly."""
     runs = [
         {tuple(text[at : at + SHINGLE_WORDS]) for at in range(len(text) - SHINGLE_WORDS + 1)} for text in (one, other)
     ]
@@ -39,7 +39,7 @@ def share(one: list[str], other: list[str]) -> float:
 
 
 def edited(chance: Random, text: list[str], edits: int) -> list[str]:
-    """Change, remove and add words here and there."""
+    """Change, remove and add random words."""
     text = list(text)
     for _ in range(edits):
         at = chance.randrange(len(text))
@@ -60,7 +60,7 @@ def share_a_band(one: bytes, other: bytes) -> bool:
 
 
 @pytest.mark.parametrize("length", [80, 300, 1300])
-def test_texts_with_small_changes_are_alike(length: int) -> None:
+def test_slightly_edited_texts_are_near_duplicates(length: int) -> None:
     chance = Random(length)
     near = sketched = shared = told = 0
     while near < PAIRS:
@@ -78,7 +78,7 @@ def test_texts_with_small_changes_are_alike(length: int) -> None:
 
 
 @pytest.mark.parametrize("length", [40, 300, 1300])
-def test_unlike_pages_of_one_template_are_not(length: int) -> None:
+def test_different_pages_of_one_template_are_not(length: int) -> None:
     chance = Random(length)
     template = words(chance, TEMPLATE)
     pages = [kept(template[:60] + words(chance, max(length, 100)) + template[60:]) for _ in range(60)]
@@ -88,7 +88,7 @@ def test_unlike_pages_of_one_template_are_not(length: int) -> None:
     assert sum(are_near(one, other) for one, other in pairs) < 0.2 * len(pairs)
 
 
-def test_sketches_that_are_near_are_told_by_their_places() -> None:
+def test_near_sketches_are_found() -> None:
     assert (
         near_duplicate_candidates([])
         == near_duplicate_candidates([7])
@@ -98,7 +98,7 @@ def test_sketches_that_are_near_are_told_by_their_places() -> None:
     assert near_duplicate_candidates([0b1, 2**64 - 1, 0b10, 2**32 - 1, 2**64 - 2]) == [0, 1, 2, 4]
 
 
-def test_what_is_said_of_shares_is_near_the_truth() -> None:
+def test_signatures_estimate_the_share_of_common_shingles() -> None:
     chance = Random(5)
     for edits in (5, 30, 100, 300):
         one = words(chance, 1000)
@@ -107,7 +107,7 @@ def test_what_is_said_of_shares_is_near_the_truth() -> None:
         assert agreeing == pytest.approx(share(one, other), abs=0.15)
 
 
-def test_case_and_signs_between_words_make_no_difference() -> None:
+def test_case_and_punctuation_do_not_matter() -> None:
     text = "A tarântula tece, e a mosca cai; depois a tarântula espera outra vez, quieta. " * 3 + "Fim de tudo isto?"
     assert kept(text.upper().split()) == signature_of(text.lower().replace(" ", "\n \t"))
     assert len(signature_of(text)) == SIGNATURE_BYTES
@@ -122,20 +122,20 @@ def test_case_and_signs_between_words_make_no_difference() -> None:
         (" ".join(f"história {number}" for number in range(500)), "c4fbcfc8a046e27a689d42f3d002da7ee057a0ac"),
     ],
 )
-def test_it_is_the_same_from_year_to_year(text: str, digest: str) -> None:
+def test_signatures_are_stable(text: str, digest: str) -> None:
     assert sha1(signature_of(text)).hexdigest() == digest
 
 
 @pytest.mark.parametrize("text", ["", " ", "\0", "Page not found", "word " * 4, "\ud800" * 30, "a" * 300_000])
-def test_texts_of_few_words_are_like_nothing(text: str) -> None:
+def test_short_texts_have_no_signature(text: str) -> None:
     assert signature_of(text) == b""
 
 
-def test_only_so_much_of_a_text_is_looked_at() -> None:
+def test_only_the_beginning_of_a_text_is_hashed() -> None:
     assert len(signature_of("ç longa história de uma aranha " * 100_000)) == SIGNATURE_BYTES
 
 
-def test_it_is_kept_with_what_a_document_says() -> None:
+def test_signatures_are_stored_with_the_text() -> None:
     text = " ".join(words(Random(1), 100))
     content = extract_text(text.encode(), "text/plain", "http://a.example/", "utf-8")
     assert content is not None

@@ -1,4 +1,4 @@
-"""What comes first, by how words are typed and where they stand."""
+"""Order of results by spelling and position of words."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.index_entries import entry
 
 
 def answer(folder: Path, entries: list[IndexEntry], query: str, **others: object) -> SearchResults:
-    """Return what is found among some entries, by words alone."""
+    """Return the results among some entries, by words alone."""
     with closing(SearchIndex(folder)) as index:
         index.put(entries)
         index.commit(1)
@@ -26,11 +26,11 @@ def answer(folder: Path, entries: list[IndexEntry], query: str, **others: object
 
 
 def order(folder: Path, entries: list[IndexEntry], query: str) -> list[int]:
-    """Return the numbers of what is found, the best first."""
+    """Return the document numbers of the results, the best first."""
     return [result.document for result in answer(folder, entries, query).results]
 
 
-def test_a_form_that_few_have_counts_no_more_than_the_word(tmp_path: Path) -> None:
+def test_a_rare_form_does_not_outweigh_the_word(tmp_path: Path) -> None:
     portuguese = [
         entry(number, f"Redes de sensores, e outras redes {number}.", language="pt") for number in range(1, 9)
     ]
@@ -47,29 +47,27 @@ def test_a_form_that_few_have_counts_no_more_than_the_word(tmp_path: Path) -> No
         ("en", "The organization of a party.", "The organs of a party.", "organization"),
     ],
 )
-def test_a_word_as_it_was_typed_comes_before_its_relatives(
-    tmp_path: Path, language: str, text: str, other: str, query: str
-) -> None:
+def test_words_as_typed_come_first(tmp_path: Path, language: str, text: str, other: str, query: str) -> None:
     entries = [entry(1, other, language=language), entry(2, text, language=language)]
     assert order(tmp_path, entries, query)[0] == 2
 
 
-def test_words_that_stand_side_by_side_come_before_the_same_words_apart(tmp_path: Path) -> None:
+def test_adjacent_words_come_first(tmp_path: Path) -> None:
     apart = "O filtro e outro filtro. Kalman esteve na escola, e Kalman falou do filtro de água."
     together = "Usa-se um filtro de Kalman para seguir o que se move, e para nada mais do que isso."
     entries = [entry(1, apart, language="pt"), entry(2, together, language="pt")]
     assert order(tmp_path, entries, "filtro de kalman") == [2, 1]
-    # Who says more than words has said what is wanted.
+    # Adjacency does not count for a query with more than plain words.
     assert order(tmp_path, entries, "kalman filtro") == [1, 2]
 
 
-def test_what_a_question_is_made_of_counts_for_hardly_anything(tmp_path: Path) -> None:
+def test_stop_words_hardly_count(tmp_path: Path) -> None:
     empty = "What should be done about it, and what about those which were about to be done?"
     entries = [entry(1, f"{empty} Planes were not."), entry(2, "Planes, and the noise of their wings.")]
     assert order(tmp_path, entries, "what about the noise of planes")[0] == 2
 
 
-def test_side_by_side_is_told_when_a_score_is_explained(tmp_path: Path) -> None:
+def test_adjacency_is_explained(tmp_path: Path) -> None:
     entries = [entry(1, "Um filtro de Kalman.", language="pt")]
     (result,) = answer(tmp_path, entries, "filtro de kalman", explain=True).results
     assert result.explanation is not None

@@ -1,4 +1,4 @@
-"""Words of one kind come to one stem, in Portuguese and in English, with their accents and without."""
+"""Stems of Portuguese and English words, with and without accents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folded(word: str) -> str:
 
 
 @pytest.mark.parametrize("pair", [pair.split() for pair in PLURALS.replace("\n", " ").split(",")], ids=" ".join)
-def test_one_and_many_are_found_by_each_other(pair: list[str]) -> None:
+def test_singular_and_plural_find_each_other(pair: list[str]) -> None:
     for written in pair:
         stems = set(stemmed_text(f"Dizem {written.upper()}, aqui.", "pt").split())
         for asked in pair:
@@ -30,19 +30,19 @@ def test_one_and_many_are_found_by_each_other(pair: list[str]) -> None:
 
 
 @pytest.mark.parametrize("written", ["corações", "eleições", "imagens", "animais", "papéis", "níveis", "difíceis"])
-def test_who_types_no_accents_finds_them_too(written: str) -> None:
+def test_words_without_accents_find_accented_ones(written: str) -> None:
     stems = set(stemmed_text(written, "pt").split())
     assert not stems.isdisjoint(stems_of_word(folded(written)))
     assert not stems.isdisjoint(stems_of_word(folded(singular(written))))
 
 
 @pytest.mark.parametrize("word", ["uns", "mais", "depois", "dois", "seis", "mães", "cais", "luis", "atlas", "é"])
-def test_what_is_no_such_plural_stays(word: str) -> None:
+def test_other_words_are_not_singularised(word: str) -> None:
     assert singulars(f"({word}) {word}") == f"({word}) {word}"
 
 
 @given(st.text(alphabet="aeiouãõáéóçlmnrs çxt. -1", max_size=60))
-def test_a_text_changes_word_by_word(text: str) -> None:
+def test_a_text_is_changed_word_by_word(text: str) -> None:
     words = [singular(word) for word in exact_words(text)]
     assert exact_words(singulars(text)) == words
 
