@@ -78,5 +78,5 @@ def fill(anchors: AnchorTexts) -> None:
 def test_a_full_disk_is_reported() -> None:
     anchors = AnchorTexts()
     anchors._file.execute("PRAGMA max_page_count = 10")
-    with pytest.raises(TarantulaError, match="Make room there"):
+    with pytest.raises(TarantulaError, match="Free space there"):
         fill(anchors)

@@ -74,9 +74,9 @@ def test_connections_are_reused_and_reopened() -> None:
     [
         ((503, b'{"error": "There is none."}', False), ConflictError, r"^There is none\.$"),
         ((400, b'{"error": "The page is wrong."}', False), TarantulaError, "The page is wrong"),
-        ((200, b"<html>", False), TarantulaError, "is no gateway of this version"),
-        ((200, b"{}", False), TarantulaError, "is no gateway of this version"),
-        ((500, b"oh", False), TarantulaError, "is no gateway of this version"),
+        ((200, b"<html>", False), TarantulaError, "is not a gateway of this version"),
+        ((200, b"{}", False), TarantulaError, "is not a gateway of this version"),
+        ((500, b"oh", False), TarantulaError, "is not a gateway of this version"),
     ],
 )
 def test_errors_of_the_gateway_are_reported(
@@ -114,7 +114,7 @@ def test_commands_search_through_a_gateway(sqlite: Database, tarantula: Tarantul
     urn = new_item(sqlite)
     arrive(sqlite, urn, {"a": "It is everywhere."})
     gateway, address = start_gateway()
-    assert "There is no barrel" in tarantula("search", "--gateway", address, "everywhere").err
+    assert "No barrel is running" in tarantula("search", "--gateway", address, "everywhere").err
     barrel, _ = start_barrel(tmp_path / "b")
     eventually(lambda: tarantula("search", "--gateway", address, "everywhere").code == 0)
     found = json.loads(tarantula("search", "--gateway", address, "--json", "everywhere").out)

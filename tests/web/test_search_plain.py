@@ -141,7 +141,7 @@ def test_pages_that_do_not_exist_are_said_to_be_none(filled: Browser, number: st
         ("\x01\x02curso\x7f", "Page 1 of 3"),
         ("\0curso\0", "Page 1 of 3"),
         ("\0\x1b", "Enter one or more words."),
-        ("curso before:2026-02-30", "is no date"),
+        ("curso before:2026-02-30", "is not a date"),
         ("site:", "Page 1 of"),
         ("-curso", "Page 1 of|Type a word"),
         ("OR OR OR", "Enter one or more words."),
