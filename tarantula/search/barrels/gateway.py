@@ -140,7 +140,7 @@ class BarrelDirectory:
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
-                return LiveBarrels(self._monitor.living(self._connection))
+                return LiveBarrels(self._monitor.live(self._connection))
         except BaseException:
             self._disconnect()
             raise
