@@ -112,7 +112,7 @@ class RobotsMiddleware(Component):
             # What cannot be parsed excludes nothing; what cannot be reached, everything.
             rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", url, error.reason)
         rules = self._cache.put(url, rules)
-        politeness.ask_crawl_delay(server, rules.crawl_delay())
+        politeness.set_crawl_delay(server, rules.crawl_delay())
         # That was a visit, too.
         pause = politeness.pause(server)
         if rules.unreachable:

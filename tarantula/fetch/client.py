@@ -1,4 +1,4 @@
-"""An HTTP/1.1 client that keeps the bytes as they were sent, and has a limit for everything."""
+"""HTTP/1.1 client that keeps the bytes as received and limits time, size and headers."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
 
 INLINE_DECODE_BYTES = 64 * 1024
-"""Packed bytes that are unpacked on the event loop; more go to a thread."""
+"""Compressed bytes that are decoded on the event loop; larger bodies are decoded in a thread."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-"""RFC 9110, 9.2.1: asking twice does no harm."""
+"""RFC 9110, 9.2.1: safe to repeat."""
 
 
 class HttpClient:
-    """Asks servers for documents; belongs to the event loop that it is first used on."""
+    """Fetches documents; belongs to the event loop on which it is first used."""
 
     def __init__(
         self,
@@ -43,37 +43,37 @@ class HttpClient:
             self._resolver, verify=verify, bind_address=bind_address, on_close=self._pool.forget
         )
 
-    async def fetch(self, ask: FetchRequest) -> Exchange:
-        """Ask for one document; every failure is a `DownloadError`, or what ``ask.on_head`` raised."""
+    async def fetch(self, request: FetchRequest) -> Exchange:
+        """Fetch one document; every failure is a `DownloadError`, or the exception that ``request.on_head`` raised."""
         progress = FetchProgress()
         try:
-            async with asyncio.timeout(ask.timeout or None) as limit:
-                return await self._fetch(ask, progress)
+            async with asyncio.timeout(request.timeout or None) as limit:
+                return await self._fetch(request, progress)
         except TimeoutError:
             if not limit.expired():
                 raise
-            seconds = "1 second" if ask.timeout == 1 else f"{ask.timeout:g} seconds"
+            seconds = "1 second" if request.timeout == 1 else f"{request.timeout:g} seconds"
             raise FetchTimeout(f"It took longer than {seconds}; it was {progress.stage}.") from None
 
     async def close(self) -> None:
-        """Close what is open; fetches that are still under way are the caller's to cancel."""
+        """Close idle connections and the resolver; the caller cancels running fetches."""
         self._pool.close()
         self._resolver.close()
-        # Transports close in the next turn of the loop.
+        # Transports close in the next iteration of the event loop.
         await asyncio.sleep(0)
 
-    async def _fetch(self, ask: FetchRequest, progress: FetchProgress) -> Exchange:
+    async def _fetch(self, request: FetchRequest, progress: FetchProgress) -> Exchange:
         started_at, started = datetime.now(UTC), monotonic()
-        request = write_request(ask)
-        reader = ResponseReader(ask, self._max_head)
-        connection = await self._exchange(ask, request, reader, progress)
+        wire_request = write_request(request)
+        reader = ResponseReader(request, self._max_head)
+        connection = await self._exchange(request, wire_request, reader, progress)
         assert reader.body is not None
         raw_body, payload = reader.body.raw(), reader.body.payload()
         received = monotonic()
-        body, note = await _decode(payload, reader.codings, ask.max_size, progress)
+        body, note = await _decode(payload, reader.codings, request.max_size, progress)
         return Exchange(
-            url=ask.url,
-            request=request.kept,
+            url=request.url,
+            request=wire_request.recorded,
             head=reader.head,
             raw_body=raw_body,
             body=body,
@@ -88,28 +88,28 @@ class HttpClient:
         )
 
     async def _exchange(
-        self, ask: FetchRequest, request: WireRequest, reader: ResponseReader, progress: FetchProgress
+        self, request: FetchRequest, wire_request: WireRequest, reader: ResponseReader, progress: FetchProgress
     ) -> HttpConnection:
-        is_repeatable = ask.is_repeatable or ask.method in SAFE_METHODS
-        rested = self._pool.take(request.origin) if is_repeatable else None
-        if rested is not None:
+        is_repeatable = request.is_repeatable or request.method in SAFE_METHODS
+        idle = self._pool.take(wire_request.origin) if is_repeatable else None
+        if idle is not None:
             try:
-                return await self._converse(rested, request, reader, progress)
+                return await self._exchange_on(idle, wire_request, reader, progress)
             except DownloadError:
-                # The server had closed it while it rested, and could not have seen the request.
+                # The server closed the idle connection before it saw the request, so repeating is safe.
                 if not reader.untouched:
                     raise
-        if ask.proxy:
-            self._resolver.check_literal(request.host)
-        fresh = await self._connector.connect(request.origin, progress)
-        return await self._converse(fresh, request, reader, progress)
+        if request.proxy:
+            self._resolver.check_literal(wire_request.host)
+        opened = await self._connector.connect(wire_request.origin, progress)
+        return await self._exchange_on(opened, wire_request, reader, progress)
 
-    async def _converse(
-        self, connection: HttpConnection, request: WireRequest, reader: ResponseReader, progress: FetchProgress
+    async def _exchange_on(
+        self, connection: HttpConnection, wire_request: WireRequest, reader: ResponseReader, progress: FetchProgress
     ) -> HttpConnection:
         progress.follow(reader)
         try:
-            await connection.exchange(request.wire, reader)
+            await connection.exchange(wire_request.wire, reader)
         finally:
             if connection.open:
                 self._pool.give(connection)

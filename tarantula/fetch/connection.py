@@ -17,13 +17,21 @@ from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
 from tarantula.fetch.tls import describe_tls, make_tls_context, tls_problem
 
+CONNECT_TIMEOUT_SECONDS = 10.0
+"""For one address, if there is another one to try."""
+TLS_TIMEOUT_SECONDS = 60.0
+MAX_TUNNEL_HEAD_BYTES = 64 * 1024
+"""Headers of a proxy's response to CONNECT."""
+MAX_EARLY_BYTES = 64 * 1024
+"""Bytes that a server may send before the first request."""
+
 
 def unreachable_error(server: str, error: OSError) -> ServerUnreachable:
-    """Say why a server could not be connected to, or why the connection ended."""
-    return ServerUnreachable(_sentence(server, error))
+    """Return the error for a connection that failed or ended."""
+    return ServerUnreachable(_message(server, error))
 
 
-def _sentence(server: str, error: OSError) -> str:
+def _message(server: str, error: OSError) -> str:
     if isinstance(error, ssl.SSLError):
         return f"The server {server} was reached, but {tls_problem(error)}."
     if isinstance(error, ConnectionRefusedError):
@@ -36,11 +44,8 @@ def _sentence(server: str, error: OSError) -> str:
     return f"The server {server} cannot be reached: {reason}."
 
 
-MAX_EARLY_BYTES = 64 * 1024
-
-
 class HttpConnection(asyncio.Protocol):
-    """Carries one exchange at a time; what comes outside of one closes it."""
+    """A connection that carries one exchange at a time; unexpected bytes between exchanges close it."""
 
     def __init__(self, origin: Origin, on_close: Callable[[HttpConnection], None]) -> None:
         self.origin = origin
@@ -59,16 +64,16 @@ class HttpConnection(asyncio.Protocol):
 
     @property
     def transport(self) -> asyncio.Transport:
-        """What carries the bytes."""
+        """The transport of an established connection."""
         assert self._transport is not None
         return self._transport
 
     def use(self, transport: asyncio.Transport) -> None:
-        """Carry the bytes with *transport* from now on."""
+        """Use *transport* from now on."""
         self._transport = transport
 
     async def exchange(self, request: bytes, reader: ResponseReader) -> None:
-        """Send a request and have *reader* read the answer, until it is whole or something is wrong."""
+        """Send a request and feed the response to *reader*, until it is complete or fails."""
         self._reader = reader
         self._waiter = asyncio.get_running_loop().create_future()
         if self.open:
@@ -83,20 +88,18 @@ class HttpConnection(asyncio.Protocol):
                 self.drop()
 
     def drop(self) -> None:
-        """Close at once; what is still under way is lost."""
+        """Close at once, without flushing."""
         self.open = False
         if self._transport is not None:
             self._transport.abort()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """It stands."""
         self._transport = cast("asyncio.Transport", transport)
         self.open = True
         peer = transport.get_extra_info("peername")
         self.address = str(peer[0]) if peer else ""
 
     def data_received(self, data: bytes) -> None:
-        """Hand the bytes to the reader."""
         reader = self._reader
         if reader is None:
             self._take_early(data)
@@ -110,7 +113,6 @@ class HttpConnection(asyncio.Protocol):
                 self._end(None)
 
     def eof_received(self) -> None:
-        """The server has said all it wanted to."""
         self.open = False
         reader = self._reader
         if reader is None:
@@ -123,24 +125,23 @@ class HttpConnection(asyncio.Protocol):
             self._end(None)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is gone, with or without a reason."""
         if isinstance(exc, OSError):
             self.open = False
             self._loss = unreachable_error(self.origin.server, exc)
             self._end(self._loss)
         else:
-            # Some event loops tell nothing else of a TLS stream that ends without a good-bye.
+            # Some event loops report a TLS stream that ends without close_notify only here.
             self.eof_received()
         self._on_close(self)
 
     def _take_early(self, data: bytes) -> None:
-        """Keep what a server says before it is asked, as those of mail do; after an answer it has no say."""
+        """Keep bytes that arrive before the first request, as from mail servers; after a response they are an error."""
         self._early += data
         if not self._fresh or len(self._early) > MAX_EARLY_BYTES:
             self.drop()
 
     def _catch_up(self) -> None:
-        """Have the reader read what happened before it was there."""
+        """Give the reader the bytes and the end of stream that came before it."""
         if self._early:
             early, self._early = self._early, b""
             self.data_received(early)
@@ -161,7 +162,7 @@ class HttpConnection(asyncio.Protocol):
 
 
 class FetchProgress:
-    """The stage that a download is in."""
+    """Current stage of a fetch, for the message of a timeout."""
 
     __slots__ = ("_reader", "_stage")
 
@@ -171,34 +172,28 @@ class FetchProgress:
 
     @property
     def stage(self) -> str:
-        """What it is doing, in words."""
+        """Description of the stage."""
         return self._stage if self._reader is None else self._reader.stage
 
     def enter(self, stage: str) -> None:
-        """It begins something else."""
+        """Enter another stage."""
         self._stage = stage
         self._reader = None
 
     def follow(self, reader: ResponseReader) -> None:
-        """It reads an answer, which knows best how far it is."""
+        """Report the stage of a response reader from now on."""
         self._reader = reader
 
 
-CONNECT_TIMEOUT_SECONDS = 10.0
-"""Seconds for an address that takes no connection, when there is another to try."""
-TLS_TIMEOUT_SECONDS = 60.0
-MAX_TUNNEL_HEAD_BYTES = 64 * 1024
-
-
 class Endpoint(NamedTuple):
-    """One address and port to connect to."""
+    """Address and port to connect to."""
 
     address: str
     port: int
 
 
 class Connector:
-    """Opens connections to the very addresses that the resolver allowed."""
+    """Opens connections, only to addresses that the resolver allowed."""
 
     def __init__(
         self, resolver: Resolver, *, verify: bool, bind_address: str, on_close: Callable[[HttpConnection], None]
@@ -213,56 +208,56 @@ class Connector:
         return make_tls_context(verify=self._verify)
 
     async def connect(self, origin: Origin, progress: FetchProgress) -> HttpConnection:
-        """Open a connection to an origin, or say why there is none."""
+        """Open a connection to an origin; raise a `DownloadError` if no address accepts it."""
         progress.enter("looking up the name")
-        points = await self._points(origin)
+        endpoints = await self._endpoints(origin)
         progress.enter("connecting")
         try:
-            connection = await self._first_that_answers(origin, points)
+            connection = await self._open_first(origin, endpoints)
             if origin.secure and origin.proxy is not None:
-                await self._pass_proxy(connection, origin)
+                await self._open_tunnel(connection, origin)
         except OSError as error:
             raise unreachable_error(origin.server, error) from error
         connection.tls = describe_tls(connection.transport.get_extra_info("ssl_object"))
         return connection
 
-    async def _points(self, origin: Origin) -> list[Endpoint]:
+    async def _endpoints(self, origin: Origin) -> list[Endpoint]:
         if origin.proxy is not None:
             addresses = await self._resolver.addresses(origin.proxy.host)
             return [Endpoint(address, origin.proxy.port) for address in addresses]
         return [Endpoint(address, origin.port) for address in await self._resolver.visitable(origin.host)]
 
-    async def _first_that_answers(self, origin: Origin, points: list[Endpoint]) -> HttpConnection:
-        for point in points[:-1]:
+    async def _open_first(self, origin: Origin, endpoints: list[Endpoint]) -> HttpConnection:
+        for endpoint in endpoints[:-1]:
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-                    return await self._open(origin, point)
+                    return await self._open(origin, endpoint)
             except ssl.SSLError:
                 raise
             except OSError:
                 continue
-        return await self._open(origin, points[-1])
+        return await self._open(origin, endpoints[-1])
 
-    async def _open(self, origin: Origin, point: Endpoint) -> HttpConnection:
+    async def _open(self, origin: Origin, endpoint: Endpoint) -> HttpConnection:
         secure = origin.secure and origin.proxy is None
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: HttpConnection(origin, self._on_close),
-            *point,
+            *endpoint,
             local_addr=self._local,
             ssl=self._tls if secure else None,
-            server_hostname=_name_for_tls(origin) if secure else None,
+            server_hostname=_tls_name(origin) if secure else None,
             ssl_handshake_timeout=TLS_TIMEOUT_SECONDS if secure else None,
         )
         return connection
 
-    async def _pass_proxy(self, connection: HttpConnection, origin: Origin) -> None:
+    async def _open_tunnel(self, connection: HttpConnection, origin: Origin) -> None:
         try:
-            await connection.exchange(*_ask_for_tunnel(origin))
+            await connection.exchange(*_tunnel_request(origin))
             transport = await asyncio.get_running_loop().start_tls(
                 connection.transport,
                 connection,
                 self._tls,
-                server_hostname=_name_for_tls(origin),
+                server_hostname=_tls_name(origin),
                 ssl_handshake_timeout=TLS_TIMEOUT_SECONDS,
             )
         except BaseException:
@@ -273,11 +268,11 @@ class Connector:
         connection.use(transport)
 
 
-def _name_for_tls(origin: Origin) -> str:
+def _tls_name(origin: Origin) -> str:
     return origin.host.rstrip(".")
 
 
-def _ask_for_tunnel(origin: Origin) -> tuple[bytes, ResponseReader]:
+def _tunnel_request(origin: Origin) -> tuple[bytes, ResponseReader]:
     def check(head: ResponseHead) -> None:
         if not 200 <= head.status < 300:
             raise ServerUnreachable(f"The proxy answered {head.status} when asked for {origin.server}.")
@@ -286,28 +281,28 @@ def _ask_for_tunnel(origin: Origin) -> tuple[bytes, ResponseReader]:
     lines = [f"CONNECT {authority} HTTP/1.1".encode(), f"Host: {authority}".encode()]
     if origin.proxy is not None and origin.proxy.authorization:
         lines.append(b"%s: %s" % authorization_field(origin.proxy))
-    ask = FetchRequest(f"https://{authority}/", method="CONNECT", on_head=check)
-    return b"\r\n".join([*lines, b"", b""]), ResponseReader(ask, MAX_TUNNEL_HEAD_BYTES)
+    request = FetchRequest(f"https://{authority}/", method="CONNECT", on_head=check)
+    return b"\r\n".join([*lines, b"", b""]), ResponseReader(request, MAX_TUNNEL_HEAD_BYTES)
 
 
 class ConnectionPool:
-    """Keeps idle connections, not too many and not for too long; the latest is used first."""
+    """Idle connections by origin, limited in number and time; the most recently used is taken first."""
 
     def __init__(self, *, max_idle: int, max_idle_per_server: int, idle_seconds: float) -> None:
         self._max_idle = max_idle
         self._max_idle_per_server = max_idle_per_server
         self._idle_seconds = idle_seconds
         self._idle: dict[HttpConnection, None] = {}
-        self._of: dict[Origin, list[HttpConnection]] = {}
+        self._by_origin: dict[Origin, list[HttpConnection]] = {}
         self._sweeper: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._idle)
 
     def take(self, origin: Origin) -> HttpConnection | None:
-        """A connection to an origin that has been used before, if one is open."""
-        while origin in self._of:
-            connection = self._of[origin][-1]
+        """Remove and return an open idle connection to an origin, or ``None``."""
+        while origin in self._by_origin:
+            connection = self._by_origin[origin][-1]
             self.forget(connection)
             if connection.open:
                 connection.reused = True
@@ -316,10 +311,10 @@ class ConnectionPool:
         return None
 
     def give(self, connection: HttpConnection) -> None:
-        """Keep a connection for later, at the cost of the one that has rested longest."""
+        """Add an idle connection; close the oldest one if there are too many."""
         connection.idle_since = monotonic()
         self._idle[connection] = None
-        siblings = self._of.setdefault(connection.origin, [])
+        siblings = self._by_origin.setdefault(connection.origin, [])
         siblings.append(connection)
         if len(siblings) > self._max_idle_per_server:
             self._close(siblings[0])
@@ -329,17 +324,17 @@ class ConnectionPool:
             self._sweep_in(self._idle_seconds)
 
     def forget(self, connection: HttpConnection) -> None:
-        """Know nothing more of a connection, because it is used or because it is closed."""
+        """Remove a connection, because it is used or closed."""
         if connection not in self._idle:
             return
         del self._idle[connection]
-        siblings = self._of[connection.origin]
+        siblings = self._by_origin[connection.origin]
         siblings.remove(connection)
         if not siblings:
-            del self._of[connection.origin]
+            del self._by_origin[connection.origin]
 
     def close(self) -> None:
-        """Close all of them."""
+        """Close all connections."""
         if self._sweeper is not None:
             self._sweeper.cancel()
             self._sweeper = None

@@ -11,38 +11,37 @@ from tarantula.fetch.errors import BodyTooLarge
 from tarantula.fetch.response import quoted
 
 OUTPUT_CHUNK_BYTES = 64 * 1024
-"""Bytes that an engine gives at a time, roughly."""
+"""Approximate bytes of output per step."""
 MAX_WINDOW_LOG = 23
-"""RFC 9659: 8 MiB, as a power of two."""
+"""RFC 9659: a window of 8 MiB, as a power of two."""
 
 
 class Decompressor(Protocol):
-    """Unpacks one stream."""
+    """Decompressor of one stream."""
 
     eof: bool
-    hungry: bool
-    """Whether it wants more input; otherwise there is still some output to be had."""
+    needs_input: bool
+    """Whether it needs more input; otherwise more output is pending."""
     unused: bytes
-    """What came after the end of the stream."""
+    """Input after the end of the stream."""
 
-    def unpack(self, data: bytes) -> bytes:
-        """Take some input, give at most about a `PIECE` of output; raise one of `ERRORS` if it is broken."""
+    def decompress(self, data: bytes) -> bytes:
+        """Decompress *data* to about `OUTPUT_CHUNK_BYTES` of output; raise one of `DECOMPRESSION_ERRORS`."""
 
 
 class InflateDecompressor:
-    """Gzip and deflate, with and without the zlib header."""
+    """Gzip and deflate, with or without the zlib header."""
 
     def __init__(self, window_bits: int) -> None:
         self._stream = zlib.decompressobj(window_bits)
         self.eof = False
-        self.hungry = True
+        self.needs_input = True
         self.unused = b""
 
-    def unpack(self, data: bytes) -> bytes:
-        """Take some input, give some output."""
+    def decompress(self, data: bytes) -> bytes:
         output = self._stream.decompress(self._stream.unconsumed_tail + data, OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.eof
-        self.hungry = len(output) < OUTPUT_CHUNK_BYTES and not self._stream.unconsumed_tail
+        self.needs_input = len(output) < OUTPUT_CHUNK_BYTES and not self._stream.unconsumed_tail
         self.unused = self._stream.unused_data
         return output
 
@@ -53,14 +52,13 @@ class BrotliDecompressor:
     def __init__(self, module: Any) -> None:
         self._stream = module.Decompressor()
         self.eof = False
-        self.hungry = True
+        self.needs_input = True
         self.unused = b""
 
-    def unpack(self, data: bytes) -> bytes:
-        """Take some input, give some output."""
+    def decompress(self, data: bytes) -> bytes:
         output: bytes = self._stream.process(data, output_buffer_limit=OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.is_finished()
-        self.hungry = len(output) < OUTPUT_CHUNK_BYTES and self._stream.can_accept_more_data()
+        self.needs_input = len(output) < OUTPUT_CHUNK_BYTES and self._stream.can_accept_more_data()
         return output
 
 
@@ -70,20 +68,19 @@ class ZstandardDecompressor:
     def __init__(self, module: Any) -> None:
         self._stream = module.ZstdDecompressor(options={module.DecompressionParameter.window_log_max: MAX_WINDOW_LOG})
         self.eof = False
-        self.hungry = True
+        self.needs_input = True
         self.unused = b""
 
-    def unpack(self, data: bytes) -> bytes:
-        """Take some input, give some output."""
+    def decompress(self, data: bytes) -> bytes:
         output: bytes = self._stream.decompress(data, OUTPUT_CHUNK_BYTES)
         self.eof = self._stream.eof
-        self.hungry = self._stream.needs_input
+        self.needs_input = self._stream.needs_input
         self.unused = self._stream.unused_data
         return output
 
 
 def _deflate(payload: bytes) -> Decompressor:
-    # RFC 9110 means zlib by "deflate"; some servers send the bare stream.
+    # RFC 9110 means zlib by "deflate"; some servers send the raw stream.
     has_zlib_header = len(payload) > 1 and payload[0] & 15 == 8 and (payload[0] << 8 | payload[1]) % 31 == 0
     return InflateDecompressor(zlib.MAX_WBITS if has_zlib_header else -zlib.MAX_WBITS)
 
@@ -92,19 +89,19 @@ def _gzip(_payload: bytes) -> Decompressor:
     return InflateDecompressor(zlib.MAX_WBITS + 16)
 
 
-def _installed(*names: str, having: str) -> Any:
+def _installed(*names: str, attribute: str) -> Any:
     for name in names:
         try:
             module = import_module(name)
         except ImportError:
             continue
-        if hasattr(module, having):
+        if hasattr(module, attribute):
             return module
     return None
 
 
-_brotli = _installed("brotli", having="Decompressor")
-_zstd = _installed("compression.zstd", "backports.zstd", having="ZstdDecompressor")
+_brotli = _installed("brotli", attribute="Decompressor")
+_zstd = _installed("compression.zstd", "backports.zstd", attribute="ZstdDecompressor")
 
 DECOMPRESSORS: dict[bytes, Callable[[bytes], Decompressor]] = {
     b"gzip": _gzip,
@@ -113,7 +110,7 @@ DECOMPRESSORS: dict[bytes, Callable[[bytes], Decompressor]] = {
 }
 DECOMPRESSION_ERRORS: tuple[type[Exception], ...] = (zlib.error,)
 
-# Before 1.2, brotli could not be told how much to give at once.
+# Before 1.2, brotli could not limit its output.
 if _brotli is not None and hasattr(_brotli.Decompressor, "can_accept_more_data"):
     DECOMPRESSORS[b"br"] = lambda _payload: BrotliDecompressor(_brotli)
     DECOMPRESSION_ERRORS += (_brotli.error,)
@@ -123,44 +120,44 @@ if _zstd is not None:
 
 
 MAX_DECODED_BYTES = 1 << 30
-"""Bytes that a body may unpack to when nobody set a limit."""
+"""Maximum size of a decoded body if the request sets no limit."""
 MAX_CODINGS = 4
-"""Codings one upon the other; servers that repeat themselves send two."""
+"""Nested codings; misconfigured servers send two."""
 MAX_STREAMS = 10_000
-"""Streams one after the other in one body, as gzip allows."""
+"""Consecutive streams in one body, as gzip allows."""
 
 _NEXT_STREAM = {b"gzip": b"\x1f\x8b", b"x-gzip": b"\x1f\x8b", b"zstd": b"\x28\xb5\x2f\xfd"}
-_INPUT = 16 * 1024
-_NOTHING = frozenset({b"identity", b"none"})
+_INPUT_CHUNK_BYTES = 16 * 1024
+_IDENTITY = frozenset({b"identity", b"none"})
 
 
 class DecodedBody(NamedTuple):
-    """A body, and what was odd about it."""
+    """A decoded body, and a note if it could not be decoded completely."""
 
     body: bytes
     note: str = ""
 
 
-class _BrokenOff(Exception):
-    """The stream has no end."""
+class _Incomplete(Exception):
+    """The stream ends before its end marker."""
 
 
 def decode_body(payload: bytes, codings: Sequence[bytes], max_size: int = 0) -> DecodedBody:
-    """Undo the codings, the last one first; what cannot be undone stays as it was sent."""
+    """Decode a body, the last coding first; stop at a coding that is unknown or broken."""
     limit = max_size or MAX_DECODED_BYTES
     notes = []
-    for coding in [coding for coding in reversed(codings) if coding not in _NOTHING][:MAX_CODINGS]:
+    for coding in [coding for coding in reversed(codings) if coding not in _IDENTITY][:MAX_CODINGS]:
         name = coding.decode("latin-1")
         if coding not in DECOMPRESSORS:
             notes.append(f"The content coding {quoted(coding)} is not supported; the body is used as received.")
             break
         if payload:
-            payload, note = _undo(payload, coding, name, limit)
+            payload, note = _decode_one(payload, coding, name, limit)
             notes.append(note)
     return DecodedBody(payload, " ".join(filter(None, notes)))
 
 
-def _undo(payload: bytes, coding: bytes, name: str, limit: int) -> DecodedBody:
+def _decode_one(payload: bytes, coding: bytes, name: str, limit: int) -> DecodedBody:
     output: list[bytes] = []
     size = 0
     problem = ""
@@ -170,7 +167,7 @@ def _undo(payload: bytes, coding: bytes, name: str, limit: int) -> DecodedBody:
             size += len(piece)
             if size > limit:
                 raise BodyTooLarge(f"The decoded body is larger than {limit:,} bytes.")
-    except _BrokenOff:
+    except _Incomplete:
         problem = "it is incomplete"
     except DECOMPRESSION_ERRORS as error:
         problem = str(error)
@@ -193,10 +190,10 @@ def _stream(payload: bytes, coding: bytes, position: int) -> Generator[bytes, No
     engine = DECOMPRESSORS[coding](payload)
     while not engine.eof:
         data = b""
-        if engine.hungry:
-            data = payload[position : position + _INPUT]
+        if engine.needs_input:
+            data = payload[position : position + _INPUT_CHUNK_BYTES]
             position += len(data)
             if not data:
-                raise _BrokenOff
-        yield engine.unpack(data)
+                raise _Incomplete
+        yield engine.decompress(data)
     return position - len(engine.unused)

@@ -1,4 +1,4 @@
-"""Why a document could not be had: a state and a sentence."""
+"""Exceptions of a failed or refused fetch; each has a document state and a message."""
 
 from __future__ import annotations
 
@@ -6,64 +6,64 @@ from tarantula.core.states import DocumentState
 
 
 class DownloadError(Exception):
-    """The exchange failed, or was ended on purpose; `state` says how and the message says why."""
+    """The exchange failed or was refused. `state` becomes the document's state, the message its reason."""
 
     state: DocumentState = DocumentState.SYSTEM_ERROR
 
     @property
     def reason(self) -> str:
-        """One sentence a person can read."""
+        """The message, one sentence for people."""
         return str(self)
 
 
 class InvalidResponse(DownloadError):
-    """What came back is not HTTP, or breaks off."""
+    """The response is not HTTP, or incomplete."""
 
     state = DocumentState.INVALID_RESPONSE
 
 
 class NoStatusCode(DownloadError):
-    """It looks like HTTP, but has no status code."""
+    """The response starts like HTTP, but has no status code."""
 
     state = DocumentState.NO_CODE
 
 
 class BodyTooLarge(DownloadError):
-    """The body is, or unpacks to, more than is allowed."""
+    """The body, as received or decoded, is larger than allowed."""
 
     state = DocumentState.TOO_LARGE
 
 
 class FetchTimeout(DownloadError):
-    """The document's time is over."""
+    """The fetch took longer than allowed."""
 
     state = DocumentState.TIMEOUT
 
 
 class ServerUnreachable(DownloadError):
-    """DNS, refused, reset, TLS."""
+    """The name does not resolve, or the connection was refused, reset or failed in TLS."""
 
     state = DocumentState.SYSTEM_ERROR
 
 
 class InvalidRequest(DownloadError):
-    """The request itself cannot be written: its URL, a header, its proxy."""
+    """The request cannot be serialized: its URL, a header or its proxy is invalid."""
 
     state = DocumentState.SYSTEM_ERROR
 
 
 class FetchAbandoned(DownloadError):
-    """The collection is over: the document waits until it goes on."""
+    """The collection ended; the document waits until it is resumed."""
 
 
 class PrivateAddress(DownloadError):
-    """The server's name leads to an address that a public publication must not reach."""
+    """The server is at a private address, and the publication may only visit public ones."""
 
     state = DocumentState.SERVER_NOT_ACCEPTED
 
 
 class RefusedByRule(DownloadError):
-    """A rule refused the document when its headers were read."""
+    """A scope rule or robots.txt refused the document."""
 
     def __init__(self, state: DocumentState, reason: str, rule: str = "") -> None:
         super().__init__(reason)

@@ -1,4 +1,4 @@
-"""What is asked of a server, and what came back."""
+"""One HTTP exchange: the request with its limits, the response head, and the recorded bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RawHeaders = list[tuple[bytes, bytes]]
 
 @dataclass(slots=True)
 class ResponseHead:
-    """Status line and headers of an answer, before its body is read."""
+    """Status and headers of a response, before its body is read."""
 
     url: str
     status: int
@@ -26,57 +26,57 @@ class ResponseHead:
 
     @property
     def length(self) -> int | None:
-        """What the Content-Length header says, if it says a number that a body can have."""
+        """Value of the Content-Length header, or ``None`` if it is missing or invalid."""
         text = (self.get(b"content-length") or "").strip()
         return int(text) if text.isascii() and text.isdigit() and len(text) < 20 else None
 
 
 @dataclass(slots=True)
 class FetchRequest:
-    """A request, with the limits that its answer must keep."""
+    """A request, with the limits of its response."""
 
     url: str
     headers: RawHeaders = field(default_factory=list)
     method: str = "GET"
     body: bytes = b""
     timeout: float = 300.0
-    """Seconds for the whole document, from looking up the name to the last byte."""
+    """Seconds for the whole exchange, from name resolution to the last byte."""
     max_size: int = 0
-    """Largest body in bytes, on the wire and unpacked; 0 sets no limit."""
+    """Maximum size of the body in bytes, as received and decoded; 0 for no limit."""
     on_head: Callable[[ResponseHead], None] | None = None
-    """Called before the body is read; what it raises ends the download there."""
+    """Called before the body is read; an exception ends the download."""
     proxy: str = ""
-    """The URL of an HTTP proxy, with user and password if it wants them; empty asks the server itself."""
+    """URL of an HTTP proxy, with user and password if needed; empty for a direct connection."""
     is_repeatable: bool = False
-    """Whether asking twice does no harm, whatever the method."""
+    """Whether the request is safe to repeat, whatever its method."""
 
 
 @dataclass(slots=True)
 class Exchange:
-    """A request and its answer, with the bytes as they were sent."""
+    """A request and its response, with the bytes as transferred."""
 
     url: str
     request: bytes
     head: bytes
-    """Status line and headers as received, up to and with the empty line."""
+    """Status line and headers as received, including the final empty line."""
     raw_body: bytes
-    """The body as it was on the wire: chunked framing and compression are still there."""
+    """The body as received, with chunked framing and compression."""
     body: bytes
-    """The body without transfer coding and content coding."""
+    """The body without transfer and content codings."""
     status: int
     headers: RawHeaders
     address: str
-    """The peer's address: the proxy's, if there was one."""
+    """Address of the peer, which is the proxy if there is one."""
     started_at: datetime
     duration: float
     tls: str = ""
-    """Protocol version and cipher, for https."""
+    """TLS version and cipher; empty for http."""
     latency: float = 0.0
-    """Seconds until the head was there."""
+    """Seconds until the response head arrived."""
     note: str = ""
-    """What was odd about the body, if it could not be unpacked as the headers promised."""
+    """Explanation if the body could not be decoded as declared."""
     not_modified: Exchange | None = None
-    """The answer 304 to which this exchange, of an earlier capture, gives the body."""
+    """The 304 response to a conditional request; this exchange then is the earlier capture that it confirms."""
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""

@@ -1,4 +1,4 @@
-"""What type a document is: by its header, its extension, its first bytes."""
+"""Media type of a document by its Content-Type header, its extension, or its first bytes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MAX_TYPE_CHARACTERS = 127
 _TOKEN = r"[a-z0-9!#$&^_.+-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN})(?:[;,\s]|$)", re.IGNORECASE)
 _CHARSET = re.compile(r""";\s*charset\s*=\s*["']?\s*([a-z0-9_.:+-]{1,40})""", re.IGNORECASE)
-# WHATWG MIME Sniffing 7: headers that say only that the server does not know.
-_SAYING_NOTHING = frozenset({"unknown/unknown", "application/unknown"})
+# WHATWG MIME Sniffing 7: values of servers that do not know the type.
+_UNKNOWN_TYPES = frozenset({"unknown/unknown", "application/unknown"})
 _PREFERRED = {
     "application/ecmascript": "text/javascript",
     "application/javascript": "text/javascript",
@@ -36,34 +36,34 @@ _PREFERRED = {
 
 @lru_cache(4096)
 def media_type(content_type: str | None) -> str | None:
-    """Return the ``a/b`` of a Content-Type header in lower case, or ``None`` if it says nothing usable."""
-    found = _TYPE.match(content_type[:1000]) if content_type else None
-    if found is None:
+    """Return the ``a/b`` of a Content-Type header in lower case, or ``None`` if it has no usable type."""
+    match = _TYPE.match(content_type[:1000]) if content_type else None
+    if match is None:
         return None
-    mime = found[1].lower()
-    return None if mime in _SAYING_NOTHING or len(mime) > MAX_TYPE_CHARACTERS else mime
+    mime = match[1].lower()
+    return None if mime in _UNKNOWN_TYPES or len(mime) > MAX_TYPE_CHARACTERS else mime
 
 
 @lru_cache(4096)
 def charset_of(content_type: str | None) -> str | None:
-    """Return the charset label of a Content-Type header in lower case, known to anybody or not."""
-    found = _CHARSET.search(content_type[:1000]) if content_type else None
-    return found[1].lower() if found else None
+    """Return the charset label of a Content-Type header in lower case, whether it is known or not."""
+    match = _CHARSET.search(content_type[:1000]) if content_type else None
+    return match[1].lower() if match else None
 
 
 def preferred_type(mime: str) -> str:
-    """Return the one name for types that go by several."""
+    """Return the preferred name of a type with several names."""
     return _PREFERRED.get(mime, mime)
 
 
 def types_by_extension(types: ExtensionsByType) -> dict[str, tuple[str, ...]]:
-    """Turn the extensions of each type into the types of each extension."""
-    turned: dict[str, tuple[str, ...]] = {}
+    """Return the types of each extension, from the extensions of each type."""
+    types_of: dict[str, tuple[str, ...]] = {}
     for mime, extensions in types.items():
         for extension in extensions:
             key = extension.removeprefix(".").lower()
-            turned[key] = (*turned.get(key, ()), mime)
-    return turned
+            types_of[key] = (*types_of.get(key, ()), mime)
+    return types_of
 
 
 def extension_of(url: str) -> str:
@@ -73,17 +73,17 @@ def extension_of(url: str) -> str:
 
 
 def guess_type(content_type: str | None, url: str, extensions: TypesByExtension, start: bytes = b"") -> str | None:
-    """Return a document's type: what its header says, else its extension, else its first bytes.
+    """Return a document's type by its header, else its extension, else its first bytes.
 
-    Where the extension has several meanings, the bytes choose among them, or the first is taken.
+    If the extension belongs to several types, the bytes choose among them; else the first is taken.
     """
     if mime := media_type(content_type):
         return mime
-    shown, meanings = sniff_type(start), extensions.get(extension_of(url), ())
-    return shown if not meanings or shown in meanings else meanings[0]
+    sniffed, by_extension = sniff_type(start), extensions.get(extension_of(url), ())
+    return sniffed if not by_extension or sniffed in by_extension else by_extension[0]
 
 
-# WHATWG MIME Sniffing 6 and 7.1, and what else a library meets.
+# WHATWG MIME Sniffing 6 and 7.1, and more types that libraries collect.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"%PDF-", "application/pdf"),
     (b"%!PS-Adobe-", "application/postscript"),
@@ -125,7 +125,7 @@ _ROOTS = {
 
 
 def sniff_type(start: bytes) -> str | None:
-    """Return the type that a document's first bytes show, or ``None``."""
+    """Return the type detected from a document's first bytes, or ``None``."""
     start = start[:1445]
     for magic, mime in _MAGIC:
         if start.startswith(magic):

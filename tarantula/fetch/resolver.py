@@ -15,7 +15,7 @@ from tarantula.fetch.errors import PrivateAddress, ServerUnreachable
 
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _NAT64 = IPv6Network("64:ff9b::/96")
-_NOT_PUBLIC = (
+_RESERVED = (
     ip_network("192.0.0.0/24"),  # IETF protocol assignments; a cloud's metadata service is at .192
     ip_network("192.88.99.0/24"),  # the way to 6to4 relays, deprecated
     ip_network("168.63.129.16/32"),  # a cloud's wire server, public only by number
@@ -24,18 +24,18 @@ _NOT_PUBLIC = (
 
 @lru_cache(maxsize=4096)
 def is_public(address: str) -> bool:
-    """Whether an address can belong to a server that everybody reaches."""
+    """Whether an address is on the public internet."""
     parsed = ip_address(address.partition("%")[0])
     if isinstance(parsed, IPv6Address):
-        inner = _inner(parsed)
-        if inner is None:
+        embedded = _embedded(parsed)
+        if embedded is None:
             return parsed in _GLOBAL_UNICAST and parsed.is_global and not parsed.is_multicast
-        parsed = inner
-    return parsed.is_global and not parsed.is_multicast and not any(parsed in network for network in _NOT_PUBLIC)
+        parsed = embedded
+    return parsed.is_global and not parsed.is_multicast and not any(parsed in network for network in _RESERVED)
 
 
-def _inner(address: IPv6Address) -> IPv4Address | None:
-    """The IPv4 address that an IPv6 address leads to."""
+def _embedded(address: IPv6Address) -> IPv4Address | None:
+    """Return the IPv4 address embedded in an IPv6 address (NAT64, mapped, 6to4), or ``None``."""
     if address in _NAT64:
         return IPv4Address(int(address) & 0xFFFFFFFF)
     return address.ipv4_mapped or address.sixtofour
@@ -45,15 +45,14 @@ CACHE_SECONDS = 300.0
 FAILURE_CACHE_SECONDS = 30.0
 MAX_CACHED_NAMES = 10_000
 MAX_ADDRESSES_PER_NAME = 6
-"""Addresses of one name that are tried; a name may have any number."""
+"""Addresses that are tried; a name may have any number."""
 MAX_PARALLEL_LOOKUPS = 16
-"""Lookups at a time."""
 
 Lookup = Callable[[str], list[str]]
 
 
 def look_up(host: str) -> list[str]:
-    """Ask the system for the addresses of a host, in the order of its preference; none if it has none."""
+    """Return the addresses of a host in the order of preference of the system; empty if it does not resolve."""
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
@@ -63,25 +62,25 @@ def look_up(host: str) -> list[str]:
 
 
 class Resolver:
-    """Remembers the addresses of names for a while, and hands out only those that may be visited."""
+    """Resolves names with a cache, and filters addresses that may not be visited."""
 
     def __init__(self, *, allow_private: bool = True, look_up: Lookup = look_up) -> None:
         self._allow_private = allow_private
         self._look_up = look_up
         self._known: OrderedDict[str, tuple[float, list[str]]] = OrderedDict()
         self._running: dict[str, asyncio.Future[list[str]]] = {}
-        # The event loop's own threads are few, and one slow name must not keep the others waiting.
+        # The event loop has few threads of its own, and a slow name must not delay the others.
         self._threads = ThreadPoolExecutor(MAX_PARALLEL_LOOKUPS, thread_name_prefix="look-up")
 
     async def addresses(self, host: str) -> list[str]:
-        """The addresses of a host, in order of preference."""
+        """Return the addresses of a host, in order of preference."""
         addresses = await self._addresses(host)
         if not addresses:
             raise ServerUnreachable(f"The name {host} does not resolve.")
         return addresses
 
     async def visitable(self, host: str) -> list[str]:
-        """The addresses at which a host may be visited: private ones are left out if they must be."""
+        """Return the addresses of a host that may be visited; raise `PrivateAddress` if there is none."""
         addresses = await self.addresses(host)
         if self._allow_private:
             return addresses
@@ -91,7 +90,7 @@ class Resolver:
         return public
 
     def check_literal(self, host: str) -> None:
-        """Refuse a host that is itself a private address; names are left to whoever looks them up."""
+        """Raise `PrivateAddress` for a host that is a private address itself; a name is resolved by the proxy."""
         try:
             public = self._allow_private or is_public(host)
         except ValueError:
@@ -100,7 +99,7 @@ class Resolver:
             raise PrivateAddress(f"The server {host} is at a private address.")
 
     def close(self) -> None:
-        """Let the lookups and their threads go."""
+        """Cancel running lookups and stop their threads."""
         for running in self._running.values():
             running.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
@@ -111,12 +110,12 @@ class Resolver:
             return known[1]
         running = self._running.get(host)
         if running is None:
-            running = asyncio.ensure_future(self._find(host))
+            running = asyncio.ensure_future(self._resolve(host))
             self._running[host] = running
-        # Somebody else may wait for the same name: one whose time is over must not take it from them.
+        # Other requests may wait for the same name: a timeout of one must not cancel the lookup.
         return await asyncio.shield(running)
 
-    async def _find(self, host: str) -> list[str]:
+    async def _resolve(self, host: str) -> list[str]:
         try:
             loop = asyncio.get_running_loop()
             found = await loop.run_in_executor(self._threads, self._look_up, host)

@@ -14,13 +14,17 @@ END_OF_HEAD = re.compile(rb"\n\r?\n")
 HTTP_MAGIC = b"HTTP/"
 MAX_STATUS_LINE_BYTES = 200
 QUOTED_BYTES = 60
+MAX_CHUNK_LINE_BYTES = 16 * 1024
+MAX_FRAMING_BYTES = 64 * 1024
+"""Bytes of chunked framing, in addition to the maximum size of the body."""
+MAX_INTERIM_RESPONSES = 20
 
 _STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.(\d)\d*)?[ \t]+([1-9]\d\d)(?!\d)", re.IGNORECASE)
 _FOLD = re.compile(rb"\r?\n[ \t]+")
 
 
 class ParsedResponseHead(NamedTuple):
-    """What a head says."""
+    """Version, status and headers of a response."""
 
     version: tuple[int, int]
     status: int
@@ -28,7 +32,7 @@ class ParsedResponseHead(NamedTuple):
 
 
 def parse_head(raw: bytes) -> ParsedResponseHead:
-    """Take apart a whole head; lines that are not headers are passed over."""
+    """Parse a complete head; like browsers, skip lines that are not headers."""
     status_line = check_status_line(raw)
     if b"\n " in raw or b"\n\t" in raw:
         raw = _FOLD.sub(b" ", raw)
@@ -41,7 +45,7 @@ def parse_head(raw: bytes) -> ParsedResponseHead:
 
 
 def check_status_line(raw: bytes | bytearray) -> re.Match[bytes]:
-    """Match the status line, or say what is wrong with it."""
+    """Match the status line; raise `InvalidResponse` or `NoStatusCode` if it is invalid."""
     matched = _STATUS_LINE.match(bytes(raw[:MAX_STATUS_LINE_BYTES]))
     if matched is None:
         check_magic(raw)
@@ -50,49 +54,47 @@ def check_status_line(raw: bytes | bytearray) -> re.Match[bytes]:
 
 
 def check_magic(raw: bytes | bytearray) -> None:
-    """Refuse what can no longer become an HTTP answer."""
+    """Raise `InvalidResponse` if the bytes cannot be the start of an HTTP response."""
     if raw[: len(HTTP_MAGIC)].upper() != HTTP_MAGIC[: len(raw)]:
         raise InvalidResponse(f"The response is not HTTP: it starts with {quoted(raw)}.")
 
 
 def quoted(raw: bytes | bytearray) -> str:
-    """The first line of some bytes, cut, as a person can read it."""
+    """Return the first line of some bytes, shortened and printable, in quotation marks."""
     line = bytes(raw[: QUOTED_BYTES + 1]).partition(b"\n")[0].rstrip(b"\r").decode("latin-1")
     text = "".join(character if character.isprintable() else "\N{MIDDLE DOT}" for character in line)
     return f"“{text[:QUOTED_BYTES]}…”" if len(text) > QUOTED_BYTES else f"“{text}”"
 
 
-MAX_CHUNK_LINE_BYTES = 16 * 1024
-
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?", re.DOTALL)
 
 
 class ResponseBody(Protocol):
-    """A body as it arrives: both its bytes on the wire and its payload."""
+    """A body while it arrives: its bytes as received, and its payload without framing."""
 
     size: int
     """Bytes of payload so far."""
     overhead: int
-    """Bytes on the wire so far that are not payload."""
+    """Bytes of framing so far."""
     complete: bool
     excess: bool
-    """Whether the server sent more than belongs to this answer."""
+    """Whether the server sent more bytes than belong to this response."""
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Add received bytes."""
 
     def finish(self) -> None:
-        """The server closed the connection: complain if something is missing."""
+        """Handle the end of the connection; raise `InvalidResponse` if the body is incomplete."""
 
     def raw(self) -> bytes:
-        """The bytes on the wire."""
+        """Return the bytes as received."""
 
     def payload(self) -> bytes:
-        """The bytes without framing."""
+        """Return the bytes without framing."""
 
 
 class PlainBody:
-    """A body of a known length, or one that ends when the server closes the connection."""
+    """A body with a Content-Length, or one that ends with the connection."""
 
     __slots__ = ("_joined", "_length", "_pieces", "complete", "excess", "overhead", "size")
 
@@ -106,7 +108,6 @@ class PlainBody:
         self.excess = False
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived, up to the length."""
         if self._length is not None and len(data) >= self._length - self.size:
             self.complete = True
             self.excess = len(data) > self._length - self.size
@@ -116,13 +117,12 @@ class PlainBody:
         self.size += len(data)
 
     def finish(self) -> None:
-        """A body without a length is whole now."""
         if self._length is not None and not self.complete:
             raise InvalidResponse(f"The body ended after {self.size:,} of {self._length:,} bytes.")
         self.complete = True
 
     def raw(self) -> bytes:
-        """The bytes on the wire; nothing is copied when they came in one piece."""
+        # Nothing is copied if the body came in one piece.
         if self._joined is None:
             self._joined = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
         return self._joined
@@ -131,7 +131,7 @@ class PlainBody:
 
 
 class ChunkedBody:
-    """A body in chunks; the framing is kept beside the payload."""
+    """A chunked body; the framing is kept too."""
 
     __slots__ = (
         "_after_data", "_in_trailer", "_left", "_line", "_payload", "_raw", "complete", "excess", "overhead", "size",
@@ -150,7 +150,6 @@ class ChunkedBody:
         self.excess = False
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived, up to the end of the trailer."""
         position, end = 0, len(data)
         while position < end and not self.complete:
             position = self._take_data(data, position) if self._left else self._take_line(data, position)
@@ -158,17 +157,15 @@ class ChunkedBody:
         self._raw.append(data[:position] if self.excess else data)
 
     def finish(self) -> None:
-        """The empty line after the last chunk may be missing."""
+        # The empty line after the last chunk may be missing.
         if not self._in_trailer:
             raise InvalidResponse(f"The body ended after {self.size:,} bytes, before its last chunk.")
         self.complete = True
 
     def raw(self) -> bytes:
-        """The bytes on the wire, framing and trailer included."""
         return b"".join(self._raw)
 
     def payload(self) -> bytes:
-        """The chunks put together."""
         return b"".join(self._payload)
 
     def _take_data(self, data: bytes, position: int) -> int:
@@ -210,19 +207,15 @@ class ChunkedBody:
         return int(matched[1], 16)
 
 
-MAX_FRAMING_BYTES = 64 * 1024
-"""Bytes of framing that any body may have; more, up to its largest size, needs a large body."""
-MAX_INTERIM_RESPONSES = 20
-
 _LENGTH = re.compile(rb"\d{1,18}")
 _FRAMING_HEADERS = frozenset({b"connection", b"content-encoding", b"content-length", b"transfer-encoding"})
 
 
 class ResponseReader:
-    """Reads one answer to one request, and raises what is wrong with it as soon as that is known."""
+    """Parses one response; raises a `DownloadError` as soon as it is known to be invalid."""
 
-    def __init__(self, ask: FetchRequest, max_head: int) -> None:
-        self._ask = ask
+    def __init__(self, request: FetchRequest, max_head: int) -> None:
+        self._request = request
         self._max_head = max_head
         self._buffer = bytearray()
         self._interim = 0
@@ -233,22 +226,22 @@ class ResponseReader:
         self.status = 0
         self.headers: RawHeaders = []
         self.codings: list[bytes] = []
-        """What was done to the body, in this order: content codings, then transfer codings other than chunked."""
+        """Codings of the body in the order of their application: content, then transfer codings except chunked."""
         self.body: ResponseBody | None = None
 
     @property
     def complete(self) -> bool:
-        """Whether the whole answer is there."""
+        """Whether the whole response has arrived."""
         return self.body is not None and self.body.complete
 
     @property
     def reusable(self) -> bool:
-        """Whether the connection can carry another answer after this one."""
+        """Whether the connection can be used for another request."""
         return self._keep_alive and self.body is not None and self.body.complete and not self.body.excess
 
     @property
     def stage(self) -> str:
-        """What is being waited for, in words."""
+        """Current stage, for the message of a timeout."""
         if self.untouched:
             return "waiting for the response"
         if self.body is None:
@@ -256,7 +249,7 @@ class ResponseReader:
         return f"reading the body, {self.body.size:,} bytes so far"
 
     def feed(self, data: bytes) -> None:
-        """Take what arrived."""
+        """Parse received bytes."""
         self.untouched = False
         if self.body is None:
             self._feed_head(data)
@@ -264,7 +257,7 @@ class ResponseReader:
             self._feed_body(self.body, data)
 
     def finish(self) -> None:
-        """The server closed the connection: complain if something is missing."""
+        """Handle the end of the connection; raise `InvalidResponse` if the response is incomplete."""
         self._keep_alive = False
         if self.untouched:
             raise InvalidResponse("The server closed the connection without a response.")
@@ -283,12 +276,12 @@ class ResponseReader:
             self._feed_body(self.body, rest)
 
     def _take_head(self, data: bytes) -> bytes | None:
-        """Return what follows a whole head; without one, keep the bytes and wait for more."""
+        """Return the bytes after a complete head; keep an incomplete one in the buffer and return ``None``."""
         seen = len(self._buffer)
         if seen:
             self._buffer += data
         else:
-            # Empty lines before the status line are no part of an answer (RFC 9112, 2.2).
+            # RFC 9112, 2.2: ignore empty lines before the status line.
             data = data.lstrip(b"\r\n")
         buffer = self._buffer if seen else data
         end = END_OF_HEAD.search(buffer, max(0, seen - 2))
@@ -299,7 +292,7 @@ class ResponseReader:
             return None
         raw, rest = bytes(buffer[: end.end()]), bytes(buffer[end.end() :])
         self._buffer.clear()
-        self._use_head(raw, rest)
+        self._handle_head(raw, rest)
         return rest
 
     def _wait_for_more(self, data: bytes, seen: int) -> None:
@@ -309,7 +302,7 @@ class ResponseReader:
         if b"\n" in data:
             check_status_line(self._buffer)
 
-    def _use_head(self, raw: bytes, rest: bytes) -> None:
+    def _handle_head(self, raw: bytes, rest: bytes) -> None:
         parsed = parse_head(raw)
         if parsed.status < 200 and parsed.status != 101:
             self._interim += 1
@@ -319,22 +312,22 @@ class ResponseReader:
         self.head, self.head_at = raw, monotonic()
         self.status, self.headers = parsed.status, parsed.headers
         self.body = self._open_body(parsed)
-        self._show_head(self.body, rest)
+        self._call_on_head(self.body, rest)
 
-    def _show_head(self, body: ResponseBody, rest: bytes) -> None:
-        if self._ask.on_head is None:
+    def _call_on_head(self, body: ResponseBody, rest: bytes) -> None:
+        if self._request.on_head is None:
             return
         try:
-            self._ask.on_head(ResponseHead(self._ask.url, self.status, self.headers))
+            self._request.on_head(ResponseHead(self._request.url, self.status, self.headers))
         except Exception:
-            # A refused body that is here already costs nothing more, and leaves the connection of use.
+            # A refused body that has arrived already costs nothing, and keeps the connection usable.
             with suppress(DownloadError):
                 body.feed(rest)
             raise
 
     def _feed_body(self, body: ResponseBody, data: bytes) -> None:
         body.feed(data)
-        limit = self._ask.max_size
+        limit = self._request.max_size
         if limit and (body.size > limit or body.overhead > limit + MAX_FRAMING_BYTES):
             raise BodyTooLarge(f"The body is larger than {limit:,} bytes.")
 
@@ -348,20 +341,20 @@ class ResponseReader:
             self._keep_alive = True
             return PlainBody(0)
         if parsed.status == 101:
-            # Nobody asked for another protocol; what follows is not HTTP.
+            # No other protocol was requested; the bytes that follow are not HTTP.
             self._keep_alive = False
-        if parsed.status in (101, 204, 304) or self._ask.method == "HEAD":
+        if parsed.status in (101, 204, 304) or self._request.method == "HEAD":
             return PlainBody(0)
         if transfer:
-            # RFC 9112, 6.3: a length beside a transfer coding is overridden, and the connection not to be trusted.
+            # RFC 9112, 6.3: a transfer coding overrides a length, and the connection must not be reused.
             self._keep_alive = self._keep_alive and b"content-length" not in fields
             self.codings += [coding for coding in transfer if coding != b"chunked"]
             return ChunkedBody() if transfer[-1] == b"chunked" else self._until_close()
-        length = _one_length(fields.get(b"content-length", []))
+        length = _content_length(fields.get(b"content-length", []))
         return PlainBody(length) if length is not None else self._until_close()
 
     def _opens_tunnel(self, status: int) -> bool:
-        return self._ask.method == "CONNECT" and status < 300
+        return self._request.method == "CONNECT" and status < 300
 
     def _until_close(self) -> ResponseBody:
         self._keep_alive = False
@@ -369,7 +362,7 @@ class ResponseReader:
 
 
 def framing_fields(headers: RawHeaders) -> dict[bytes, list[bytes]]:
-    """Return what the headers say of the body: how it is framed, and how it is coded."""
+    """Return the values of the headers that describe framing and codings of the body, in lower case."""
     fields: dict[bytes, list[bytes]] = {}
     for name, value in headers:
         lower = name.lower()
@@ -379,7 +372,7 @@ def framing_fields(headers: RawHeaders) -> dict[bytes, list[bytes]]:
     return fields
 
 
-def _one_length(values: list[bytes]) -> int | None:
+def _content_length(values: list[bytes]) -> int | None:
     lengths = {int(value) for value in values if _LENGTH.fullmatch(value)}
     if len(lengths) > 1:
         raise InvalidResponse("The headers declare different lengths of the body.")

@@ -1,4 +1,4 @@
-"""What a server's robots.txt asks of us (RFC 9309). Reading it from the server is somebody else's work."""
+"""Rules of robots.txt (RFC 9309) and their cache. The file itself is fetched elsewhere."""
 
 from __future__ import annotations
 
@@ -17,31 +17,31 @@ from tarantula.fetch.media_types import sniff_type
 logger = logging.getLogger(__name__)
 
 PRODUCT_TOKEN = "Tarantula"
-"""The name by which a robots.txt speaks of us: the product in our User-Agent header."""
+"""Name of this crawler in robots.txt: the product in the User-Agent header."""
 MAX_ROBOTS_REDIRECTS = 5
-"""RFC 9309 2.3.1.2: how many redirects to follow before there is no robots.txt."""
+"""RFC 9309 2.3.1.2: redirects to follow before the file counts as missing."""
 MAX_ROBOTS_BYTES = 500 * 1024
-"""RFC 9309 2.5: what is read of a robots.txt, in bytes."""
+"""RFC 9309 2.5: bytes of the file that are parsed."""
 MAX_CRAWL_DELAY_SECONDS = 300.0
-"""Seconds; a server that asks for more is visited this often."""
+"""A longer Crawl-delay is cut to this."""
 FRESH_SECONDS = 24 * 3600.0
-"""RFC 9309 2.4: seconds for which a robots.txt is believed."""
+"""RFC 9309 2.4: how long a robots.txt is cached."""
 FRESH_FAILURE_SECONDS = 300.0
-"""Seconds before a robots.txt that could not be had twice is asked for again."""
+"""How long until a robots.txt that failed twice is fetched again."""
 
-# RFC 9309 2.2.1: a group is named by a product token alone, but many files write a version after it.
+# RFC 9309 2.2.1: a group has a product token only, but many files have a version after it.
 _VERSION = re.compile(r"^([ \t]*user-?agent[ \t]*:[ \t]*[a-z_-]+)/.*$", re.IGNORECASE | re.MULTILINE)
 
 
 def robots_url(url: str) -> str:
-    """Return where the robots.txt that speaks of a canonical URL is. It also names the site in `RobotsCache`."""
+    """Return the URL of the robots.txt for a canonical URL; it is also the key in `RobotsCache`."""
     return f"{url.partition(':')[0]}://{server_of(url)}/robots.txt"
 
 
 class RobotsRules:
-    """One robots.txt, from the answer to our asking for it: its status, body and URL.
+    """Rules of one robots.txt.
 
-    Where there was no answer, the status is the state that says so, and *failure* the sentence.
+    If there was no response, *status* is the document state of the failure, and *failure* its message.
     """
 
     def __init__(self, status: int, body: bytes, url: str, failure: str = "") -> None:
@@ -54,12 +54,12 @@ class RobotsRules:
 
     @property
     def state(self) -> DocumentState:
-        """How what is not allowed ends: where nothing is known of what the server wants, as its robots.txt did."""
+        """State of refused documents: that of robots.txt if it was not reached, else excluded by robots.txt."""
         return DocumentState(self._status) if self._status in UNREACHED_STATES else DocumentState.EXCLUDED_BY_ROBOTS
 
     @property
     def reason(self) -> str:
-        """Why what is not allowed is not."""
+        """Reason of refused documents."""
         if self._status in UNREACHED_STATES:
             return f"{self.url} could not be fetched: {self._failure}"
         if self.unreachable:
@@ -67,11 +67,11 @@ class RobotsRules:
         return f"{self.url} excludes it."
 
     def allowed(self, url: str, user_agent: str = PRODUCT_TOKEN) -> bool:
-        """Whether the product of that name may ask for a canonical URL."""
+        """Whether a crawler may request a canonical URL."""
         return not self.unreachable and self._rules.can_fetch(url, user_agent)
 
     def crawl_delay(self, user_agent: str = PRODUCT_TOKEN) -> float | None:
-        """Return the seconds that the server asks for between visits, if it asks, up to `MAX_CRAWL_DELAY`."""
+        """Return the Crawl-delay in seconds, up to `MAX_CRAWL_DELAY_SECONDS`, or ``None``."""
         asked = self._rules.crawl_delay(user_agent)
         if asked is None or asked <= MAX_CRAWL_DELAY_SECONDS:
             return asked
@@ -80,7 +80,7 @@ class RobotsRules:
 
 
 def _text(body: bytes) -> str:
-    """Return the lines of a robots.txt, or nothing if it is a web page or no text at all."""
+    """Return the text of a robots.txt, empty if it is a web page or binary data."""
     kind = sniff_type(body)
     comment_first = body.lstrip().startswith(b"<!--")
     if b"\0" in body[:MAX_ROBOTS_BYTES] or (kind is not None and not comment_first):
@@ -89,40 +89,40 @@ def _text(body: bytes) -> str:
 
 
 class RobotsCache:
-    """The robots.txt of the sites visited lately, each for as long as it may be believed."""
+    """Rules of recently visited sites, each until it expires."""
 
     def __init__(self, size: int = 10_000, clock: Callable[[], float] = time.monotonic) -> None:
         self._size = size
         self._clock = clock
-        self._kept: OrderedDict[str, tuple[float, RobotsRules]] = OrderedDict()
+        self._cache: OrderedDict[str, tuple[float, RobotsRules]] = OrderedDict()
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._cache)
 
     def get(self, url: str) -> RobotsRules | None:
-        """Return the rules that speak of a canonical URL, or ``None`` if they must be asked for (again)."""
+        """Return the rules for a canonical URL, or ``None`` if they must be fetched."""
         site = robots_url(url)
-        until, rules = self._kept.get(site, (0.0, None))
+        until, rules = self._cache.get(site, (0.0, None))
         if rules is None or self._clock() >= until:
             return None
-        self._kept.move_to_end(site)
+        self._cache.move_to_end(site)
         return rules
 
     def put(self, url: str, rules: RobotsRules) -> RobotsRules:
-        """Keep the rules that speak of a canonical URL, and return those to follow."""
+        """Store the rules for a canonical URL, and return the rules to follow."""
         site = robots_url(url)
-        _, known = self._kept.pop(site, (0.0, None))
-        until = self._clock() + _fresh(rules, known)
+        _, known = self._cache.pop(site, (0.0, None))
+        until = self._clock() + _lifetime(rules, known)
         # RFC 9309 2.4: an old copy is better than none while the file is unreachable.
         followed = known if rules.unreachable and known is not None and not known.unreachable else rules
-        self._kept[site] = (until, followed)
-        if len(self._kept) > self._size:
-            self._kept.popitem(last=False)
+        self._cache[site] = (until, followed)
+        if len(self._cache) > self._size:
+            self._cache.popitem(last=False)
         return followed
 
 
-def _fresh(rules: RobotsRules, known: RobotsRules | None) -> float:
+def _lifetime(rules: RobotsRules, known: RobotsRules | None) -> float:
     if not rules.unreachable:
         return FRESH_SECONDS
-    # One lost connection must not cost a whole server: the first failure is not believed.
+    # One lost connection must not exclude a whole server: after the first failure, fetch again.
     return FRESH_FAILURE_SECONDS if known is not None else 0.0

@@ -1,4 +1,4 @@
-"""TLS as a browser of today would speak it, with a word for what is wrong with a certificate."""
+"""TLS settings of the client, and messages for failed handshakes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import os
 import ssl
 from importlib import import_module
 
-# Public pages are read here, and old servers know only the old way to renegotiate.
+# SSL_OP_LEGACY_SERVER_CONNECT: old servers do not support secure renegotiation, and only public pages are read.
 _LEGACY_SERVER_CONNECT = 0x4
 
 
 def make_tls_context(*, verify: bool) -> ssl.SSLContext:
-    """The settings of every TLS connection of a client."""
+    """Return the TLS settings of a client's connections."""
     context = ssl.create_default_context()
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
-    # Many servers end a body without taking leave; its length or its chunks tell whether it was whole.
+    # Many servers end a body without close_notify; its length or its chunks show whether it is complete.
     context.options |= ssl.OP_IGNORE_UNEXPECTED_EOF | _LEGACY_SERVER_CONNECT
     if not verify:
         context.check_hostname = False
@@ -26,7 +26,7 @@ def make_tls_context(*, verify: bool) -> ssl.SSLContext:
 
 
 def describe_tls(connection: ssl.SSLObject | None) -> str:
-    """Protocol version and cipher of a connection, or nothing for one that is not encrypted."""
+    """Return the TLS version and cipher of a connection, or an empty string for plain HTTP."""
     if connection is None:
         return ""
     cipher = connection.cipher()
@@ -34,7 +34,7 @@ def describe_tls(connection: ssl.SSLObject | None) -> str:
 
 
 def tls_problem(error: ssl.SSLError) -> str:
-    """What went wrong, in words."""
+    """Return the reason of a failed TLS connection, as the end of a sentence."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not accepted: {error.verify_message.rstrip('.')}"
     reason = error.reason or (error.args[-1] if error.args else "")

@@ -1,4 +1,4 @@
-"""The one model of a publication, behind the commands, the API and the pages."""
+"""Configuration model of a publication, shared by the commands, the API and the web pages."""
 
 from __future__ import annotations
 
@@ -38,46 +38,46 @@ DEFAULT_INCOMPLETE_RULES = ("base-missing", "errors > 50%")
 
 
 class PublicationConfig(BaseModel):
-    """Which part of the web is wanted, how, and when."""
+    """Which part of the web is collected, how, and when."""
 
     model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
 
     name: NameField
     """Letters, digits, dots, - and _."""
     base_url: BaseUrlField
-    """The base document; its host is the base server."""
+    """URL of the base document; its host is the base server."""
     description: TextField = ""
-    """What it is, in words."""
+    """A description for people."""
     depth: Annotated[int, AfterValidator(at_least(0, "The depth"))] = 5
-    """Links from the base document to the farthest one."""
+    """Maximum link depth, counted from the base document."""
     every: PeriodField = "once"
     """once, hourly, daily, weekly, monthly, yearly, or a cron line."""
     zone: ZoneField = ""
-    """The time zone whose clocks it goes by, as Europe/Lisbon."""
+    """Time zone of the schedule, as Europe/Lisbon."""
     start: StartField = None
-    """First date and hour, as 2026-06-12 22:00."""
+    """First date and time, as 2026-06-12 22:00."""
     max_duration: DurationField = None
-    """Longest time that one collection may take: 10d, 3h, 90m, or seconds."""
+    """Maximum duration of one collection: 10d, 3h, 90m, or seconds."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
     profile: TextField = "everything"
-    """The named set of types that are wanted."""
+    """Named set of wanted document types."""
     add_types: TypesField = Field(default_factory=list)
-    """Types that are wanted beside the profile's."""
+    """Types that are wanted in addition to the profile."""
     exclude_types: TypesField = Field(default_factory=list)
-    """Types of the profile that are not wanted."""
+    """Types that are not wanted, even if the profile has them."""
     accept: ServersField = Field(default_factory=list)
-    """Servers beside the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
+    """Servers in addition to the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
     exclude: ServersField = Field(default_factory=list)
-    """Servers that are left out, accepted or not."""
+    """Servers that are not collected, even if accepted."""
     max_size: Annotated[int, AfterValidator(more_than_zero("The maximum size"))] = 50_000_000
-    """Largest document, in bytes."""
+    """Maximum size of a document, in bytes."""
     timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 300.0
-    """Seconds for one document."""
+    """Timeout of one document, in seconds."""
     delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
     """Seconds between two visits to a server."""
     per_server: Annotated[int, AfterValidator(at_least(1, "The number of parallel requests to one server"))] = 1
-    """Requests at a time to one server."""
+    """Parallel requests to one server."""
     strategy: StrategyField = "breadth-first"
     """depth-first, breadth-first, best-first, or the import path of a class."""
     convert: bool = True
@@ -85,27 +85,27 @@ class PublicationConfig(BaseModel):
     render: bool = False
     """Whether pages are collected through a browser."""
     keep_refused: bool = True
-    """Whether URLs that scope refuses keep a row."""
+    """Whether URLs refused by scope are stored as rows."""
     allow_private: bool = False
-    """Whether private addresses may be visited although the base document is at a public one."""
+    """Whether private addresses may be visited if the base document is at a public one."""
     notify: AddressesField = Field(default_factory=list)
-    """Whom to tell when an item ends or needs attention: addresses of Apprise, as mailto://user:password@example.org."""
+    """Apprise addresses to notify when an item ends or needs attention, as mailto://user:password@example.org."""
     attention: RulesField = Field(default_factory=lambda: list(DEFAULT_ATTENTION_RULES))
-    """Rules on indicators that ask for attention: errors > 20%, documents < -30%."""
+    """Rules on indicators by which an item needs attention: errors > 20%, documents < -30%."""
     incomplete: RulesField = Field(default_factory=lambda: list(DEFAULT_INCOMPLETE_RULES))
-    """Rules on indicators that keep an item from being called complete."""
+    """Rules on indicators by which an item is not complete."""
     keep_once: bool = True
-    """Whether a body that an earlier item has is asked for only if it changed, and not kept twice."""
+    """Whether bodies of earlier items are requested conditionally, and stored once if unchanged."""
     refresh: bool = False
-    """Whether an item keeps the last one fresh, and visits its pages when they may have changed, not all anew."""
+    """Whether an item refreshes the previous one: it visits only pages that may have changed."""
     refresh_visits: VisitsField = None
-    """Most visits that an item makes to pages that are known; what the delay allows unless told."""
+    """Maximum visits to known pages in a refresh item; by default as many as the delay allows."""
     settings: SettingsField = Field(default_factory=dict)
-    """Scrapy settings of its own."""
+    """Scrapy settings for this publication."""
 
     @property
     def base_server(self) -> str:
-        """The server of the base document."""
+        """Server of the base document."""
         return server_of(self.base_url)
 
     @model_validator(mode="after")
@@ -130,7 +130,7 @@ class PublicationConfig(BaseModel):
 
 
 def read_config(values: Mapping[str, Any]) -> PublicationConfig:
-    """Validate what a person wrote, or say what is wrong, one sentence a field."""
+    """Validate values as people wrote them; raise `TarantulaError` with one line per invalid field."""
     try:
         return PublicationConfig.model_validate(dict(values))
     except ValidationError as error:

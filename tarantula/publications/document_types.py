@@ -1,4 +1,4 @@
-"""Document types and profiles: what is known, what is added, what a publication wants."""
+"""Stored document types (MIME types with their extensions) and profiles (named sets of them)."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _EXTENSION = re.compile(r"[a-z0-9][a-z0-9_+-]{0,19}")
 
 
 def all_types(session: Session) -> list[DocumentType]:
-    """Return every known type, by name."""
+    """Return all types, ordered by name."""
     return sorted(session.scalars(select(DocumentType)), key=lambda row: row.mime)
 
 
 def all_profiles(session: Session) -> list[Profile]:
-    """Return every profile, by name."""
+    """Return all profiles, ordered by name."""
     return sorted(session.scalars(select(Profile)), key=lambda row: row.name)
 
 
 def extensions_by_type(session: Session) -> ExtensionsByType:
-    """Return the extensions of each known type."""
+    """Return the extensions of each type."""
     return {row.mime: row.extensions for row in session.execute(select(DocumentType.mime, DocumentType.extensions))}
 
 
@@ -41,7 +41,7 @@ def wanted_types(session: Session, config: PublicationConfig) -> TypeSet:
 
 
 def add_type(session: Session, mime: str, suffixes: Sequence[str], description: str = "") -> DocumentType:
-    """Make a type known."""
+    """Add a type; *suffixes* are its extensions."""
     mime = _checked(check_type, mime)
     if "*" in mime:
         raise TarantulaError(f"{mime} matches many types; add them one by one.")
@@ -56,7 +56,7 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
 
 
 def get_type(session: Session, mime: str) -> DocumentType:
-    """Return a known type, or say that there is none."""
+    """Return a type by name; raise `TarantulaError` if it does not exist."""
     row = session.get(DocumentType, mime.lower()) if mime.isascii() else None
     if row is None:
         near = did_you_mean(mime, session.scalars(select(DocumentType.mime)))
@@ -65,7 +65,7 @@ def get_type(session: Session, mime: str) -> DocumentType:
 
 
 def edit_type(session: Session, mime: str, suffixes: Sequence[str], description: str) -> DocumentType:
-    """Give a type other extensions, and another description."""
+    """Replace the extensions and the description of a type."""
     row = get_type(session, mime)
     row.extensions, row.description = [_extension(suffix) for suffix in suffixes], _description(description)
     session.flush()
@@ -73,7 +73,7 @@ def edit_type(session: Session, mime: str, suffixes: Sequence[str], description:
 
 
 def get_profile(session: Session, name: str) -> Profile:
-    """Return the profile of that name, or say that there is none."""
+    """Return a profile by name; raise `NotFoundError` if it does not exist."""
     profile = session.get(Profile, name) if name.isascii() else None
     if profile is None:
         near = did_you_mean(name, session.scalars(select(Profile.name)))
@@ -82,7 +82,7 @@ def get_profile(session: Session, name: str) -> Profile:
 
 
 def add_profile(session: Session, name: str, mimes: Sequence[str], description: str = "") -> Profile:
-    """Make a profile of some types."""
+    """Add a profile with some types."""
     name = _checked(check_name, name)
     if session.get(Profile, name):
         raise ConflictError(f"There is a profile {name} already. `tarantula profile edit` changes it.")
@@ -101,7 +101,7 @@ def edit_profile(
     remove: Sequence[str] = (),
     description: str | None = None,
 ) -> Profile:
-    """Give a profile other types: all new ones, some more, some fewer."""
+    """Replace the types of a profile, or add and remove some; replace its description if given."""
     profile = get_profile(session, name)
     leaving = set(_types(remove)) if remove else set()
     mimes = [*(profile.types if types is None else types), *add]

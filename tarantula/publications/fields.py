@@ -21,9 +21,9 @@ from tarantula.scope.patterns import parse_pattern
 
 
 def apprise_plugin(address: str) -> Any:
-    """Return what Apprise makes of an address, or nothing."""
+    """Return Apprise's plugin for an address, or ``None`` if it is not supported."""
     with warnings.catch_warnings():
-        # Some of its plugins import what newer Pythons will no longer have.
+        # Some plugins import modules that are deprecated in newer versions of Python.
         warnings.simplefilter("ignore")
         from apprise import Apprise
 
@@ -31,9 +31,9 @@ def apprise_plugin(address: str) -> Any:
 
 
 def check_notification_address(address: str) -> str:
-    """Refuse what nothing could be sent to."""
+    """Refuse an address that Apprise does not support."""
     if apprise_plugin(address) is None:
-        # Addresses carry passwords: only the beginning is shown.
+        # Addresses may contain passwords: show only the scheme.
         raise ValueError(
             f"Apprise does not support addresses that start with {address.partition('://')[0][:20]!r}. "
             "Write it as mailto://user:password@example.org or json://host/path."
@@ -53,13 +53,13 @@ _BARE_HOST = re.compile(
 _HOST = re.compile(r"https?://([^/?#\\]+)", re.IGNORECASE)
 _TYPE = re.compile(r"(?:\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*))")
 COMPONENT_SETTINGS = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"})
-"""Scrapy settings that name classes by their import paths."""
+"""Scrapy settings whose keys are import paths of classes."""
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]*")
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 
 
 def check_name(name: str) -> str:
-    """Refuse what could not be part of a file name, a command and a urn."""
+    """Refuse a name that cannot be part of a file name, a command and a urn."""
     if len(name) > LONGEST_NAME:
         raise ValueError(f"The name has {len(name)} letters, and {LONGEST_NAME} is the limit.")
     if not _NAME.fullmatch(name):
@@ -94,13 +94,13 @@ def read_base_url(text: str) -> str:
 
 
 def with_scheme(text: str) -> str:
-    """Return a URL as somebody typed it; ``www.fc.ul.pt`` alone means ``http://www.fc.ul.pt``."""
+    """Return a typed URL with its scheme; ``www.fc.ul.pt`` alone means ``http://www.fc.ul.pt``."""
     text = text.strip()
     return f"http://{text}" if not _SCHEME.match(text) and _BARE_HOST.fullmatch(text) else text
 
 
 def check_text(text: str) -> str:
-    """Refuse what is no text: bytes that the command line could not read."""
+    """Refuse a text that is not valid UTF-8, as from a command line in another encoding; strip spaces."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -109,7 +109,7 @@ def check_text(text: str) -> str:
 
 
 def split_list(value: object) -> object:
-    """Read a list as it was written in 2001: separated by semicolons."""
+    """Split a string, or each string of a list, at semicolons; leave other values unchanged."""
     if isinstance(value, str):
         return split_words(value)
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -118,25 +118,25 @@ def split_list(value: object) -> object:
 
 
 def split_words(text: str) -> list[str]:
-    """Return what stands between the semicolons, each once."""
+    """Return the parts of a text separated by semicolons, each once."""
     words = (word.strip() for word in text.split(";"))
     return list(dict.fromkeys(word for word in words if word))
 
 
 def check_type(mime: str) -> str:
-    """Refuse what is not ``a/b``; ``image/*`` and ``*/*`` stand for all of a kind."""
+    """Refuse a type that is not ``a/b``, ``image/*`` or ``*/*``; return it in lower case."""
     if len(mime) > LONGEST_TYPE or not _TYPE.fullmatch(mime.lower()):
         raise ValueError(f"{mime[:80]!r} is not a type. Write it as a/b, as in application/pdf or image/*.")
     return mime.lower()
 
 
 def check_pattern(text: str) -> str:
-    """Return a pattern of servers in its canonical form."""
+    """Return a server pattern in canonical form."""
     return str(parse_pattern(text))
 
 
 def check_strategy(name: str) -> str:
-    """Refuse what is neither an order that is known nor an import path."""
+    """Refuse a strategy that is neither a known name nor an import path."""
     if name not in STRATEGIES and not _IMPORT_PATH.fullmatch(name):
         raise ValueError(
             f"{name[:80]!r} is not a strategy. Choose {', '.join(STRATEGIES)}, or name a class as package.module.Class."
@@ -145,7 +145,7 @@ def check_strategy(name: str) -> str:
 
 
 def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
-    """Refuse names that Scrapy could not know and values that could not be stored."""
+    """Refuse invalid names of settings, and values that cannot be stored as JSON."""
     for key, value in settings.items():
         if not _SETTING.fullmatch(key):
             raise ValueError(f"{key[:80]!r} is not the name of a setting. Write it as DOWNLOAD_TIMEOUT.")
@@ -163,22 +163,22 @@ def _names_classes(value: object) -> bool:
 
 
 def read_start(value: object, info: ValidationInfo) -> datetime | None:
-    """Read the first date and hour, on the clocks of the publication's zone."""
+    """Parse the first date and time, in the publication's time zone."""
     return parse_moment(value, zone_named(info.data.get("zone", "")))
 
 
 def read_visits(value: object) -> object:
-    """Read a number of visits; nothing means no limit."""
+    """Return ``None``, no limit, for an empty string."""
     return None if isinstance(value, str) and not value.strip() else value
 
 
 def check_visits(number: int | None) -> int | None:
-    """Refuse zero and below."""
+    """Refuse a number of visits that is not positive."""
     return None if number is None else int(more_than_zero("The number of visits")(number))
 
 
 def at_least(least: float, what: str) -> Callable[[Any], Any]:
-    """Refuse numbers below *least*."""
+    """Return a validator that refuses numbers below *least*; *what* is the subject of its message."""
 
     def check(number: Any) -> Any:
         if not math.isfinite(number) or number < least:
@@ -189,7 +189,7 @@ def at_least(least: float, what: str) -> Callable[[Any], Any]:
 
 
 def more_than_zero(what: str) -> Callable[[Any], Any]:
-    """Refuse zero and below."""
+    """Return a validator that refuses numbers that are not positive."""
 
     def check(number: Any) -> Any:
         if not math.isfinite(number) or number <= 0:

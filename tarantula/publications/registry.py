@@ -1,4 +1,4 @@
-"""Publications: stored, found, changed, removed."""
+"""Add, get, change and remove stored publications."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from tarantula.publications.schedule import PublicationSchedule, next_due
 
 
 def config_of(publication: Publication) -> PublicationConfig:
-    """Return a stored publication's configuration."""
+    """Return the configuration of a stored publication."""
     return read_config({"name": publication.name, "base_url": publication.base_url, **publication.configuration})
 
 
 def all_publications(session: Session) -> list[Publication]:
-    """Return every publication, by name."""
+    """Return all publications, ordered by name."""
     return sorted(session.scalars(select(Publication)), key=lambda publication: publication.name)
 
 
 def get_publication(session: Session, name: str) -> Publication:
-    """Return the publication of that name, or say that there is none."""
+    """Return a publication by name; raise `NotFoundError` if it does not exist."""
     publication = _find(session, name)
     if publication is None:
         near = messages.did_you_mean(name, session.scalars(select(Publication.name)))
@@ -40,7 +40,7 @@ def get_publication(session: Session, name: str) -> Publication:
 
 
 def add_publication(session: Session, config: PublicationConfig) -> Publication:
-    """Store a new publication."""
+    """Store a new publication; raise `ConflictError` if its name is taken."""
     publication = Publication(name=config.name, created_at=datetime.now(UTC))
     _write(session, publication, config)
     try:
@@ -54,7 +54,7 @@ def add_publication(session: Session, config: PublicationConfig) -> Publication:
 
 
 def edit_publication(session: Session, name: str, changes: Mapping[str, Any]) -> Publication:
-    """Change some fields of a publication; its name stays."""
+    """Change some fields of a publication, except its name."""
     publication = get_publication(session, name)
     before = config_of(publication).model_dump()
     _write(session, publication, read_config({**before, **changes, "name": publication.name}))
@@ -63,7 +63,7 @@ def edit_publication(session: Session, name: str, changes: Mapping[str, Any]) ->
 
 
 def put_publication(session: Session, config: PublicationConfig) -> Publication:
-    """Store a publication in the place of the one of that name, if there is one."""
+    """Store a publication, replacing one with the same name."""
     publication = _find(session, config.name)
     if publication is None:
         return add_publication(session, config)
@@ -73,7 +73,7 @@ def put_publication(session: Session, config: PublicationConfig) -> Publication:
 
 
 def remove_publication(session: Session, name: str) -> None:
-    """Forget a publication that has no items."""
+    """Remove a publication without items."""
     publication = get_publication(session, name)
     items = session.scalar(select(func.count()).where(Item.publication_id == publication.id))
     if items:
@@ -87,7 +87,7 @@ def remove_publication(session: Session, name: str) -> None:
 
 
 def _find(session: Session, name: str) -> Publication | None:
-    # A name that could not be stored cannot be asked for either: drivers refuse lone surrogates and NUL.
+    # Names are ASCII. Drivers refuse lone surrogates and NUL in queries too.
     return session.scalar(select(Publication).where(Publication.name == name)) if name.isascii() else None
 
 

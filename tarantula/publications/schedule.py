@@ -1,9 +1,8 @@
-"""When a publication is due: pure functions of its period, its first date and its time zone.
+"""Due times of a publication: pure functions of its period, first date and time zone.
 
-Days, weeks, months and years are counted on the clock of the zone: 22:00 stays 22:00 when the
-clocks change. An hour that the clocks skip comes at the moment at which they skip it, an hour
-that they show twice the first time. Months that are too short have it on their last day. Only
-`hourly` counts hours that passed, whatever the clocks show.
+Days, weeks, months and years are counted on the wall clock of the zone: 22:00 stays 22:00 when daylight saving time
+begins or ends. A time that the clock skips falls on the moment of the skip; a time that it shows twice falls on the
+first one. In months that are too short the last day is used. Only `hourly` counts elapsed hours.
 """
 
 from __future__ import annotations
@@ -21,92 +20,92 @@ from tarantula.core.times import cron_trigger
 HOUR = timedelta(hours=1)
 SECOND = timedelta(seconds=1)
 LOOKBACKS = (HOUR, timedelta(days=1), timedelta(days=31), timedelta(days=366))
-"""How far the latest due time is looked for, nearest first: a period of minutes has many in a year."""
+"""Spans before *until* in which the latest due time is searched, shortest first: a cron line may fire every minute."""
 
 _cron = lru_cache(maxsize=1024)(cron_trigger)
 
 
 @dataclass(frozen=True, slots=True)
 class PublicationSchedule:
-    """What decides when a publication is due."""
+    """Period, first date and time zone of a publication."""
 
     every: str
     start: datetime | None
     zone: tzinfo
-    described_at: datetime
-    """When it was described: a period without a start begins there."""
+    created_at: datetime
+    """When the publication was created; a period without a start begins there."""
 
     @property
     def begin(self) -> datetime:
-        """The first moment at which it can be due."""
-        # In UTC: arithmetic within a zone of Python's is that of its clocks.
-        return (self.start or self.described_at.replace(microsecond=0)).astimezone(UTC)
+        """First possible due time."""
+        # In UTC, because Python's arithmetic within a zone follows the wall clock.
+        return (self.start or self.created_at.replace(microsecond=0)).astimezone(UTC)
 
 
-def next_due(plan: PublicationSchedule, after: datetime | None) -> datetime | None:
-    """Return the first due time that is later than *after*, or the first of all."""
-    if plan.every == "once":
-        return _once(plan, after)
+def next_due(schedule: PublicationSchedule, after: datetime | None) -> datetime | None:
+    """Return the first due time after *after*, or the first of all if that is ``None``."""
+    if schedule.every == "once":
+        return _once_due(schedule, after)
     after = after.astimezone(UTC) if after else None
-    if after is None or after < plan.begin:
-        after = plan.begin - SECOND
-    if plan.every == "hourly":
-        return plan.begin + (after - plan.begin) // HOUR * HOUR + HOUR
-    moments = _named(plan, after) if plan.every in _STEPS else _by_cron(plan, after)
-    return next((moment for moment in moments if moment > after and moment >= plan.begin), None)
+    if after is None or after < schedule.begin:
+        after = schedule.begin - SECOND
+    if schedule.every == "hourly":
+        return schedule.begin + (after - schedule.begin) // HOUR * HOUR + HOUR
+    moments = _named_dues(schedule, after) if schedule.every in _STEPS else _cron_dues(schedule, after)
+    return next((moment for moment in moments if moment > after and moment >= schedule.begin), None)
 
 
-def latest_due(plan: PublicationSchedule, after: datetime | None, until: datetime) -> datetime | None:
-    """Return the last due time that is later than *after* and not later than *until*, if there is one."""
-    found = next_due(plan, after)
+def latest_due(schedule: PublicationSchedule, after: datetime | None, until: datetime) -> datetime | None:
+    """Return the last due time after *after* and not after *until*, or ``None``."""
+    found = next_due(schedule, after)
     if found is None or found > until:
         return None
     for back in LOOKBACKS:
-        near = next_due(plan, until - back)
+        near = next_due(schedule, until - back)
         if near is not None and near <= until:
             found = max(found, near)
             break
-    while (later := next_due(plan, found)) is not None and later <= until:
+    while (later := next_due(schedule, found)) is not None and later <= until:
         found = later
     return found
 
 
 def wall_clock_to_utc(wall: datetime, zone: tzinfo) -> datetime:
-    """Return when the clocks of a zone show *wall*: the first time, or when they skip it."""
+    """Return the first time at which the clocks of a zone show *wall*, or the moment at which they skip it."""
     moment = wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
     if _wall(moment, zone) == wall:
         return moment
-    # PEP 495: with fold=1 the offset behind the gap holds, which leads to before it.
-    before, behind = wall.replace(tzinfo=zone, fold=1).astimezone(UTC), moment
-    while behind - before > SECOND:
-        middle = before + (behind - before) // 2
+    # PEP 495: within a gap, fold=1 applies the offset after it, which gives a time before the gap.
+    before, after_gap = wall.replace(tzinfo=zone, fold=1).astimezone(UTC), moment
+    while after_gap - before > SECOND:
+        middle = before + (after_gap - before) // 2
         if _wall(middle, zone) < wall:
             before = middle
         else:
-            behind = middle
-    return behind.replace(microsecond=0)
+            after_gap = middle
+    return after_gap.replace(microsecond=0)
 
 
-def _once(plan: PublicationSchedule, after: datetime | None) -> datetime | None:
-    # Without a first date nobody said when: it is collected when somebody asks for it.
-    if plan.start is None or (after is not None and plan.begin <= after):
+def _once_due(schedule: PublicationSchedule, after: datetime | None) -> datetime | None:
+    # Without a first date there is no due time: it is collected on request.
+    if schedule.start is None or (after is not None and schedule.begin <= after):
         return None
-    return plan.begin
+    return schedule.begin
 
 
-def _named(plan: PublicationSchedule, after: datetime) -> Iterator[datetime]:
-    first = _wall(plan.begin, plan.zone)
-    step, index = _STEPS[plan.every]
-    for number in count(max(index(first, _wall(after, plan.zone)) - 1, 0)):
-        yield wall_clock_to_utc(step(first, number), plan.zone) if number else plan.begin
+def _named_dues(schedule: PublicationSchedule, after: datetime) -> Iterator[datetime]:
+    first = _wall(schedule.begin, schedule.zone)
+    step, index = _STEPS[schedule.every]
+    for number in count(max(index(first, _wall(after, schedule.zone)) - 1, 0)):
+        yield wall_clock_to_utc(step(first, number), schedule.zone) if number else schedule.begin
 
 
-def _by_cron(plan: PublicationSchedule, after: datetime) -> Iterator[datetime]:
-    # The wall clock is read as if it were UTC's, which skips nothing.
-    trigger = _cron(plan.every, UTC)
-    wall: Any = _wall(after, plan.zone).replace(tzinfo=UTC)
+def _cron_dues(schedule: PublicationSchedule, after: datetime) -> Iterator[datetime]:
+    # Treat the wall clock as UTC, which has no gaps.
+    trigger = _cron(schedule.every, UTC)
+    wall: Any = _wall(after, schedule.zone).replace(tzinfo=UTC)
     while (wall := trigger.get_next_fire_time(None, wall)) is not None:
-        yield wall_clock_to_utc(wall.replace(tzinfo=None), plan.zone)
+        yield wall_clock_to_utc(wall.replace(tzinfo=None), schedule.zone)
         wall += SECOND
 
 
@@ -129,4 +128,4 @@ _STEPS: dict[str, tuple[Callable[[datetime, int], datetime], Callable[[datetime,
     "monthly": (_months_later, _months),
     "yearly": (lambda first, number: _months_later(first, 12 * number), lambda first, now: now.year - first.year),
 }
-"""How to go on from the first time, and about how many steps lie behind."""
+"""For each named period: the time after a number of steps, and the approximate number of steps until now."""

@@ -1,4 +1,4 @@
-"""Servers: what was decided for them, and what an item met of them."""
+"""Per-server settings, and counts of an item's documents per server."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ from tarantula.store.listings import IS_COLLECTED
 
 SETTING_FIELDS = tuple(ServerSettings.model_fields)
 UNREQUESTED_STATES = (DocumentState.OVER_LIMIT, DocumentState.SERVER_NOT_ACCEPTED, DocumentState.EXCLUDED_BY_ROBOTS)
-"""The states of documents that nobody asked a server for, though their turn came."""
+"""States of documents that were refused just before their request."""
 _COLUMNS = tuple(getattr(ServerSetting, field) for field in SETTING_FIELDS)
 
 
 class ItemServer(NamedTuple):
-    """A server that an item met."""
+    """A server of an item, with counts of its documents."""
 
     server: str
     documents: int
     collected: int
     waiting: int
     refused: int
-    """Because the server is not accepted, or excluded."""
+    """Documents refused because the server is excluded or not accepted."""
     settings: ServerSettings
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; the keys are an interface."""
+        """Return the row for JSON; the keys are part of the interface."""
         return {**self._asdict(), "settings": self.settings.model_dump()}
 
 
 def server_name(text: str) -> str:
-    """Return the name of one server, as documents have it, or say why it is none."""
+    """Return the canonical name of one server; raise `TarantulaError` if it is invalid or a pattern."""
     try:
         pattern = parse_pattern(text)
     except ValueError as error:
@@ -55,7 +55,7 @@ def server_name(text: str) -> str:
 def put_server_settings(
     session: Session, server: str, publication: Publication | None, changes: Mapping[str, Any]
 ) -> ServerSettings:
-    """Change some settings of a server, for all publications or within one; return all that it then has there."""
+    """Change some settings of a server, for one publication or for all; return the resulting settings."""
     row = session.scalar(_rows(server, publication))
     before = {} if row is None else {field: getattr(row, field) for field in SETTING_FIELDS}
     try:
@@ -72,7 +72,7 @@ def put_server_settings(
 
 
 def clear_server_settings(session: Session, server: str, publication: Publication | None) -> bool:
-    """Forget the settings of a server, for all publications or within one; say whether there were any."""
+    """Remove the settings of a server, for one publication or for all; return whether there were any."""
     row = session.scalar(_rows(server, publication))
     if row is not None:
         session.delete(row)
@@ -81,7 +81,7 @@ def clear_server_settings(session: Session, server: str, publication: Publicatio
 
 
 def stored_server_settings(session: Session, server: str) -> list[tuple[str | None, ServerSettings]]:
-    """Return the settings of a server: those for all publications (``None``), and within which of them."""
+    """Return the settings of a server with the publication that they belong to; ``None`` means all."""
     rows = session.execute(
         select(Publication.name, *_COLUMNS)
         .select_from(ServerSetting)
@@ -93,7 +93,7 @@ def stored_server_settings(session: Session, server: str) -> list[tuple[str | No
 
 
 def effective_server_settings(connection: Connection, publication_id: int) -> dict[str, ServerSettings]:
-    """Return what holds in a publication for each server: what was set within it, then what was set for all."""
+    """Return the effective settings of each server in a publication: its own first, then those for all."""
     rows = connection.execute(
         select(ServerSetting.server, *_COLUMNS)
         .where(or_(ServerSetting.publication_id.is_(None), ServerSetting.publication_id == publication_id))
@@ -107,10 +107,10 @@ def effective_server_settings(connection: Connection, publication_id: int) -> di
 
 
 def servers_of_item(session: Session, item: Item) -> list[ItemServer]:
-    """Return every server that an item met, accepted or not, the ones with most documents first."""
+    """Return all servers of an item, accepted or not, ordered by their number of documents."""
     settings = effective_server_settings(session.connection(), item.publication_id)
     first, last = document_id_range(session, item)
-    # Counted by number first: names are looked up once for each server, and not for each document.
+    # Count by server id first, so that names are joined once per server and not per document.
     counts = (
         select(
             Document.server_id,
@@ -135,7 +135,7 @@ def servers_of_item(session: Session, item: Item) -> list[ItemServer]:
 
 
 def requested_counts(connection: Connection, item_id: int, servers: list[str]) -> dict[str, int]:
-    """Return how many documents of some servers an item asked for."""
+    """Return how many documents of some servers were requested in an item."""
     rows = connection.execute(
         select(Server.name, func.count())
         .select_from(Document)
@@ -152,7 +152,7 @@ def requested_counts(connection: Connection, item_id: int, servers: list[str]) -
 
 
 def accept_server(session: Session, item: Item, server: str) -> int:
-    """Take a server into an item that is not at its end; return how many refused documents now wait."""
+    """Accept a server in an item that is not archived; return how many refused documents now wait."""
     session.refresh(item, with_for_update=True)
     if item.state == ItemState.ARCHIVED:
         raise ConflictError(f"The item {item.urn} is archived: nothing can be added to it.")
@@ -165,7 +165,7 @@ def accept_server(session: Session, item: Item, server: str) -> int:
         update(Document)
         .where(
             Document.item_id == item.id,
-            Document.server_id.in_(select(Server.id).where(_taken_by(server))),
+            Document.server_id.in_(select(Server.id).where(_matching(server))),
             Document.state == DocumentState.SERVER_NOT_ACCEPTED,
             Document.rule == ServerNotAccepted.__name__,
         )
@@ -175,10 +175,10 @@ def accept_server(session: Session, item: Item, server: str) -> int:
     return int(getattr(changed, "rowcount", 0))
 
 
-def _taken_by(server: str) -> ColumnElement[bool]:
+def _matching(server: str) -> ColumnElement[bool]:
     if parse_pattern(server).port:
         return Server.name == server
-    # A pattern without a port takes any.
+    # A pattern without a port matches any port.
     return or_(Server.name == server, Server.name.startswith(f"{server}:", autoescape=True))
 
 

@@ -1,4 +1,4 @@
-"""Publications as TOML: one table each, ``[publication.fcul]``."""
+"""Read and write publications as TOML: one table each, ``[publication.fcul]``."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from tarantula.publications.config import PublicationConfig, read_config
 
 
 def to_toml(configs: Iterable[PublicationConfig]) -> str:
-    """Write publications as text that `from_toml` reads."""
+    """Return publications as TOML."""
     return tomli_w.dumps({"publication": {config.name: _table(config) for config in configs}})
 
 
 def from_toml(text: str) -> list[PublicationConfig]:
-    """Read publications: all of them, or a sentence for each thing that is wrong."""
+    """Parse publications; raise `TarantulaError` with one line per problem."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -40,7 +40,7 @@ def from_toml(text: str) -> list[PublicationConfig]:
 
 
 def setting_value(text: str) -> Any:
-    """Read the value of a Scrapy setting: JSON if it is, and itself if it is not."""
+    """Parse the value of a Scrapy setting as JSON; return it unchanged if it is not valid JSON."""
     try:
         return json.loads(text)
     except ValueError:
@@ -48,7 +48,7 @@ def setting_value(text: str) -> Any:
 
 
 def read_setting(text: str) -> tuple[str, Any]:
-    """Read a Scrapy setting, as KEY=VALUE."""
+    """Parse a Scrapy setting written as KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not equals:
         raise TarantulaError(f"{text[:80]!r} is not a setting. Write it as KEY=VALUE.")
@@ -56,7 +56,7 @@ def read_setting(text: str) -> tuple[str, Any]:
 
 
 def setting_line(key: str, value: Any) -> str:
-    """Write a Scrapy setting so that `read_setting` reads it."""
+    """Format a Scrapy setting so that `read_setting` parses it."""
     is_itself = isinstance(value, str) and setting_value(value) == value and value == value.strip()
     return f"{key}={value if is_itself and value.isprintable() else json.dumps(value, ensure_ascii=False)}"
 
@@ -70,7 +70,7 @@ def _table(config: PublicationConfig) -> dict[str, Any]:
 
 
 def _writable(value: Any) -> Any:
-    """Return what TOML can say of a setting: it has no null, and a text might be taken for JSON."""
+    """Return a value that TOML can hold: null, and strings that look like JSON, are encoded as JSON."""
     if _holds_null(value) or (isinstance(value, str) and setting_value(value) != value):
         return json.dumps(value)
     return value

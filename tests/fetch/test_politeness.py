@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import (
     MAX_RETRY_AFTER_SECONDS,
-    OVERLOADED_MOST,
-    TROUBLED_MOST,
+    OVERLOAD_MAX_SECONDS,
+    UNREACHED_MAX_SECONDS,
     Politeness,
     retry_after_seconds,
 )
@@ -32,7 +32,7 @@ class Clock:
 def after(delay: float, *events: int | str, crawl_delay: float | None = None) -> list[float]:
     """The pauses after each event: a status, or ``fail``."""
     politeness = Politeness(delay, clock=Clock())
-    politeness.ask_crawl_delay(SERVER, crawl_delay)
+    politeness.set_crawl_delay(SERVER, crawl_delay)
     pauses = []
     for event in events:
         if isinstance(event, int):
@@ -140,9 +140,9 @@ def test_one_server_does_not_pay_for_another() -> None:
 
 def test_a_crawl_delay_can_be_taken_back() -> None:
     politeness = Politeness(1.0)
-    politeness.ask_crawl_delay(SERVER, 10)
+    politeness.set_crawl_delay(SERVER, 10)
     assert politeness.pause(SERVER) == 10
-    politeness.ask_crawl_delay(SERVER, None)
+    politeness.set_crawl_delay(SERVER, None)
     assert politeness.pause(SERVER) == 1
 
 
@@ -183,7 +183,7 @@ def test_a_pause_lies_between_the_delay_and_the_cap(
 ) -> None:
     clock = Clock()
     politeness = Politeness(delay, clock=clock)
-    politeness.ask_crawl_delay(SERVER, crawl_delay)
+    politeness.set_crawl_delay(SERVER, crawl_delay)
     base = max(delay, min(crawl_delay, MAX_CRAWL_DELAY_SECONDS))
     for event in events:
         if isinstance(event, float):
@@ -192,7 +192,7 @@ def test_a_pause_lies_between_the_delay_and_the_cap(
             politeness.failed(SERVER)
         else:
             politeness.answered(SERVER, *event, NOW)
-        assert base <= politeness.pause(SERVER) <= max(base + OVERLOADED_MOST, MAX_RETRY_AFTER_SECONDS) + ROUNDING
+        assert base <= politeness.pause(SERVER) <= max(base + OVERLOAD_MAX_SECONDS, MAX_RETRY_AFTER_SECONDS) + ROUNDING
     clock.now += MAX_RETRY_AFTER_SECONDS + ROUNDING
     for _ in range(15):
         politeness.answered(SERVER, 200)
@@ -205,7 +205,7 @@ def test_a_server_that_is_not_reached_is_punished_less(delay: float, times: int)
     politeness = Politeness(delay)
     for _ in range(times):
         politeness.failed(SERVER)
-    assert delay < politeness.pause(SERVER) <= delay + TROUBLED_MOST
+    assert delay < politeness.pause(SERVER) <= delay + UNREACHED_MAX_SECONDS
 
 
 def test_memory_has_an_end() -> None:

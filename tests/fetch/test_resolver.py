@@ -126,7 +126,7 @@ def test_one_who_gives_up_takes_nothing_from_the_others() -> None:
 
 
 def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Resolver, "_find", _two_addresses)
+    monkeypatch.setattr(Resolver, "_resolve", _two_addresses)
     with RawServer(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), address="127.0.0.7") as server:
         assert fetch(f"http://two.example:{server.port}/").address == "127.0.0.7"
 

@@ -204,8 +204,8 @@ def test_a_server_has_a_delay_of_its_own_unless_it_asks_for_more() -> None:
     politeness = Politeness(1.0)
     politeness.delays = {BASE: 5.0, OTHER: 0.1}
     assert [politeness.pause(server) for server in (BASE, OTHER, "x.pt")] == [5.0, 0.1, 1.0]
-    politeness.ask_crawl_delay(OTHER, 0.5)
-    politeness.ask_crawl_delay(BASE, 2.0)
+    politeness.set_crawl_delay(OTHER, 0.5)
+    politeness.set_crawl_delay(BASE, 2.0)
     assert [politeness.pause(server) for server in (BASE, OTHER)] == [5.0, 0.5]
 
 

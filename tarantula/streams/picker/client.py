@@ -102,7 +102,7 @@ class PickerClient:
         except TarantulaError:
             rules = RobotsRules(404, b"", robots)
         rules = self._robots.put(url, rules)
-        self._politeness.ask_crawl_delay(server_of(url), rules.crawl_delay())
+        self._politeness.set_crawl_delay(server_of(url), rules.crawl_delay())
         return rules
 
     async def _visit(self, url: str, wanted: PickerRequest) -> Exchange:
