@@ -1,4 +1,4 @@
-"""What surrounds a collection: the life of its item, and care for documents that lost their way."""
+"""Scrapy extensions: end an item or a stream reader, show progress, give a state to dropped documents."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ INTERRUPTION_REASONS = {
 """Reason of the item by Scrapy's reason for closing the spider."""
 COLLECTION_OVER = "collection_over"
 STOP_CHECK_SECONDS = 0.2
-"""Seconds between two looks at whether the item may be collected any longer; the database is asked at every beat."""
+"""Interval of the check whether the collection must end; the database is read with each heartbeat."""
 
 
 class CoreStats(ScrapyCoreStats):
-    """Scrapy's own, but what comes with every document is counted where it is stored, without a signal."""
+    """Scrapy's core stats, without signals for each document: these are counted where documents are stored."""
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -57,7 +57,7 @@ class CoreStats(ScrapyCoreStats):
 
 
 class ItemLife(Component):
-    """Ends the spider when its item may not go on, and the item when its spider ends."""
+    """Closes the spider when its item must end, and ends the item when the spider is closed."""
 
     collection: Collection
 
@@ -69,22 +69,22 @@ class ItemLife(Component):
         return extension
 
     def spider_opened(self) -> None:
-        """Begin to look at the clock, and at what the database says."""
+        """Start the check whether the collection must end."""
         collect_and_freeze()
-        self._over: Reason | None = None
-        self._look()
+        self._over_reason: Reason | None = None
+        self._check()
 
-    def _look(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
-        self._over = self.collection.over
-        if self._over is not None:
-            self._looking.cancel()
+    def _check(self) -> None:
+        self._check_timer = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._check)
+        self._over_reason = self.collection.over
+        if self._over_reason is not None:
+            self._check_timer.cancel()
             self.crawler.signals.send_catch_log(collection_over)
             self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=COLLECTION_OVER))
 
     def spider_closed(self, reason: str) -> None:
-        """Convert or archive what is finished; what is not is interrupted, with the reason."""
-        self._looking.cancel()
+        """End the item: converting or archived if it is complete, otherwise interrupted with a reason."""
+        self._check_timer.cancel()
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
         self.publish()
@@ -94,7 +94,7 @@ class ItemLife(Component):
         if self.collection.trouble is not None:
             return Reason.of(ItemReason.ERROR, error=str(self.collection.trouble))
         if close_reason == COLLECTION_OVER:
-            return self._over
+            return self._over_reason
         if close_reason == "finished":
             return None
         if close_reason in INTERRUPTION_REASONS:
@@ -103,7 +103,7 @@ class ItemLife(Component):
 
 
 class ReadingLife(Component):
-    """Begins and ends whoever reads streams, and does not outlive the process beside which it runs."""
+    """Starts and ends the stream reader; ends it when its parent process has exited."""
 
     collection: StreamReader
 
@@ -115,20 +115,20 @@ class ReadingLife(Component):
         return extension
 
     def spider_opened(self) -> None:
-        """Begin to look at whether there is a reason to end."""
+        """Start housekeeping and the check whether the reader must end."""
         collect_and_freeze()
         self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
         self._maintenance = StreamMaintenance(self.collection.installation, self.collection.database)
         self._maintenance.start()
-        self._look()
+        self._check()
 
-    def _look(self) -> None:
-        self._looking = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._look)
+    def _check(self) -> None:
+        self._check_timer = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._check)
         self._maintenance.is_enabled = self.collection.is_reading
         slot = self.engine._slot
         if slot is not None and slot.closing is not None:
-            # Whatever is under way would keep it from ending; it is read again by whoever comes next.
-            self._looking.cancel()
+            # Open requests would delay the end; the next reader repeats them.
+            self._check_timer.cancel()
             self.crawler.signals.send_catch_log(collection_over)
         elif self.collection.is_done:
             self._end("finished")
@@ -137,12 +137,12 @@ class ReadingLife(Component):
             self._end(COLLECTION_OVER)
 
     def _end(self, reason: str) -> None:
-        self._looking.cancel()
+        self._check_timer.cancel()
         self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=reason))
 
     def spider_closed(self) -> None:
-        """Keep what is left."""
-        self._looking.cancel()
+        """Store pending readings."""
+        self._check_timer.cancel()
         self._maintenance.close()
         self.publish()
         self.collection.end()
@@ -150,7 +150,7 @@ class ReadingLife(Component):
 
 
 class ProgressDisplay(Component):
-    """Draws a collection while it runs, in a terminal; elsewhere it prints a line now and then."""
+    """Shows the progress as a live table in a terminal, or as a line every ten seconds elsewhere."""
 
     collection: Collection
 
@@ -160,7 +160,7 @@ class ProgressDisplay(Component):
             raise NotConfigured
         self._console = Console(stderr=True)
         self._live: Live | None = None
-        self._loop: asyncio.TimerHandle | None = None
+        self._refresh_timer: asyncio.TimerHandle | None = None
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
@@ -171,40 +171,40 @@ class ProgressDisplay(Component):
         return extension
 
     def spider_opened(self) -> None:
-        """Begin to draw."""
+        """Start the display."""
         self._progress = TerminalProgress(
-            self.collection.urn, self.collection.frontier, lambda: self.collection.standing
+            self.collection.urn, self.collection.frontier, lambda: self.collection.visit_progress
         )
         if self._console.is_terminal:
-            self._live = Live(self._progress.draw(), console=self._console, auto_refresh=False)
+            self._live = Live(self._progress.table(), console=self._console, auto_refresh=False)
             self._live.start()
-        self._draw()
+        self._refresh()
 
     def document_stored(self, document: CollectedDocument) -> None:
-        """Count it."""
+        """Count a document."""
         self._progress.stored(document)
 
     def spider_closed(self) -> None:
-        """Draw once more, and stop."""
-        if self._loop is not None:
-            self._loop.cancel()
+        """Show the final progress, and stop."""
+        if self._refresh_timer is not None:
+            self._refresh_timer.cancel()
         if self._live is not None:
-            self._live.update(self._progress.draw(), refresh=True)
+            self._live.update(self._progress.table(), refresh=True)
             self._live.stop()
         else:
             self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
 
-    def _draw(self) -> None:
+    def _refresh(self) -> None:
         if self._live is not None:
-            self._live.update(self._progress.draw(), refresh=True)
-        elif self._progress.done or self.collection.standing is not None:
+            self._live.update(self._progress.table(), refresh=True)
+        elif self._progress.done or self.collection.visit_progress is not None:
             self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
         seconds = 0.5 if self._live is not None else 10.0
-        self._loop = asyncio.get_running_loop().call_later(seconds, self._draw)
+        self._refresh_timer = asyncio.get_running_loop().call_later(seconds, self._refresh)
 
 
 class LostDocuments(Component):
-    """Gives a state to documents that a pipeline dropped, or that met an error in code of one's own."""
+    """Gives a state to documents that a pipeline dropped, or that custom code failed on."""
 
     collection: Collection
 
@@ -217,17 +217,17 @@ class LostDocuments(Component):
         return extension
 
     def item_dropped(self, item: Any, exception: Exception) -> None:
-        """A refusal is ``DropItem("why")``."""
+        """Store a document that a pipeline refused with ``DropItem("why")``."""
         if isinstance(item, CollectedDocument):
             self._store(item, DocumentState.OVER_LIMIT, f"A pipeline dropped it: {exception}.", "DropItem")
 
     def item_error(self, item: Any, failure: Failure) -> None:
-        """A pipeline failed."""
+        """Store a document on which a pipeline failed."""
         if isinstance(item, CollectedDocument):
             self._store(item, DocumentState.SYSTEM_ERROR, f"A pipeline failed: {failure.value!r}.", "PipelineError")
 
     def spider_error(self, failure: Failure, response: Any) -> None:
-        """The spider, or a spider middleware, failed before there was a document."""
+        """Store a document for a response on which the spider or a spider middleware failed."""
         request = getattr(response, "request", None)
         if request is not None and "entry" in request.meta:
             document = CollectedDocument(request.meta["entry"], 0, "")

@@ -1,4 +1,8 @@
-"""What the spider hands to the pipelines: a document at the end of its way."""
+"""Scrapy items: what the frontier hands out and what the spider hands to the pipelines.
+
+In Tarântula's own vocabulary an *item* is one collection of a publication in time (`tarantula.models.Item`);
+the classes here are items in Scrapy's sense only.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,7 @@ class PreviousCapture:
     """The newest capture of a URL in the earlier items of the publication."""
 
     id: int
-    """The document whose record has the body: this one, or another with the same body."""
+    """The document whose WARC record has the body: this one, or another with the same body."""
     url: str
     collected_at: datetime
     urn: str
@@ -30,14 +34,14 @@ class PreviousCapture:
 
     @property
     def conditions(self) -> dict[str, str]:
-        """The headers that ask for the document only if it has changed."""
+        """Headers of a conditional request."""
         asked = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
         return {name: value for name, value in asked.items() if value}
 
 
 @dataclass(slots=True)
 class FrontierEntry:
-    """A waiting document, as the frontier hands it out."""
+    """A waiting document that the frontier hands out."""
 
     id: int
     url: str
@@ -52,7 +56,7 @@ class FrontierEntry:
 
 @dataclass(slots=True)
 class CollectedDocument:
-    """A document with its final state, its bytes, and the links that it names."""
+    """A document with its final state, its bytes and its links."""
 
     entry: FrontierEntry
     state: int

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 
 ROBOTS_MAX_BYTES = 5_000_000
-"""A longer robots.txt is none; RFC 9309 2.5 wants the first 500 KiB read."""
+"""A longer robots.txt is ignored. RFC 9309 2.5: at least the first 500 KiB must be parsed."""
 PRIVATE_META_KEYS = ("allow_private",)
-"""What a request says of private addresses; its server's robots.txt may be where it is."""
+"""Meta keys about private addresses, copied to the request for the same server's robots.txt."""
 
 
 class ScopeMiddleware(Component):
-    """Asks scope once more before a request leaves, and again when its headers have come."""
+    """Checks scope again before a request is sent, and when its response headers have arrived."""
 
     collection: Collection
 
@@ -62,45 +62,45 @@ class ScopeMiddleware(Component):
 
 
 class RobotsMiddleware(Component):
-    """Asks a server's robots.txt first: once a day, and before the first document."""
+    """Obeys robots.txt; fetches it before the first document of a server, and again after a day."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         if not self.collection.config.robots:
             raise NotConfigured
         self._cache = RobotsCache()
-        self._asking: dict[str, asyncio.Task[RobotsRules]] = {}
-        crawler.signals.connect(self._give_up, collection_over)
+        self._fetches: dict[str, asyncio.Task[RobotsRules]] = {}
+        crawler.signals.connect(self._cancel_fetches, collection_over)
 
     async def process_request(self, request: Request) -> None:
         if request.meta.get("is_robots") or request.meta.get("ignores_robots"):
             return
-        rules = self._cache.get(request.url) or await self._ask_once(request)
+        rules = self._cache.get(request.url) or await self._fetch_once(request)
         if rules.allowed(request.url):
             return
         if rules.state == DocumentState.EXCLUDED_BY_ROBOTS:
             self.count("robots/excluded_count")
         raise RefusedByRule(rules.state, rules.reason, "Robots")
 
-    async def _ask_once(self, request: Request) -> RobotsRules:
+    async def _fetch_once(self, request: Request) -> RobotsRules:
         robots = robots_url(request.url)
-        if robots not in self._asking:
+        if robots not in self._fetches:
             private = {key: request.meta[key] for key in PRIVATE_META_KEYS if key in request.meta}
-            self._asking[robots] = asyncio.create_task(self._ask(robots, server_of(request.url), private))
-            self._asking[robots].add_done_callback(lambda _: self._asking.pop(robots, None))
-        asking = self._asking[robots]
+            self._fetches[robots] = asyncio.create_task(self._fetch_rules(robots, server_of(request.url), private))
+            self._fetches[robots].add_done_callback(lambda _: self._fetches.pop(robots, None))
+        fetch = self._fetches[robots]
         try:
-            return await asyncio.shield(asking)
+            return await asyncio.shield(fetch)
         except asyncio.CancelledError:
-            if asking.cancelled():
+            if fetch.cancelled():
                 raise FetchAbandoned("The collection is over.") from None
             raise
 
-    def _give_up(self) -> None:
-        for asking in self._asking.values():
-            asking.cancel()
+    def _cancel_fetches(self) -> None:
+        for fetch in self._fetches.values():
+            fetch.cancel()
 
-    async def _ask(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
+    async def _fetch_rules(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
         politeness = self.collection.politeness
         try:
             rules = await self._fetch(url, server, private)
@@ -109,11 +109,11 @@ class RobotsMiddleware(Component):
         except DownloadError as error:
             if error.state in UNREACHED_STATES:
                 politeness.failed(server)
-            # What cannot be parsed excludes nothing; what cannot be reached, everything.
+            # RFC 9309 2.3.1: an unreachable robots.txt disallows everything, an invalid one nothing.
             rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", url, error.reason)
         rules = self._cache.put(url, rules)
         politeness.set_crawl_delay(server, rules.crawl_delay())
-        # That was a visit, too.
+        # The request for robots.txt counts as a visit.
         pause = politeness.pause(server)
         if rules.unreachable:
             self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
@@ -130,7 +130,7 @@ class RobotsMiddleware(Component):
                 self.collection.politeness.answered(server, response.status, _retry_after(response))
                 return RobotsRules(response.status, response.body, url)
             target = redirect_target(target, location) or url
-        # RFC 9309 2.3.1.2: after five redirects in a row it may be taken for unavailable.
+        # RFC 9309 2.3.1.2: after five consecutive redirects robots.txt may be treated as unavailable.
         return RobotsRules(404, b"", url)
 
     async def _download(self, url: str, server: str, private: dict[str, bool]) -> Response:
@@ -141,10 +141,10 @@ class RobotsMiddleware(Component):
 
 
 class PolitenessMiddleware(Component):
-    """Tells the frontier that a visit is over, and when the next may be."""
+    """Tells the frontier when a visit has ended and when the next one is allowed."""
 
     def process_request(self, request: Request) -> None:
-        # Nearest to the network: what comes this far is a visit.
+        # Last middleware before the network: a request that gets here is a visit.
         request.meta["asked"] = True
 
     def process_response(self, request: Request, response: Response) -> Response:
@@ -152,7 +152,7 @@ class PolitenessMiddleware(Component):
         if entry is not None:
             self.collection.politeness.answered(entry.server, response.status, _retry_after(response))
             if not self.collection.holds(entry):
-                # Otherwise the server is kept until the browser is done with the page.
+                # Otherwise the server stays reserved until the browser has rendered the page.
                 self.collection.release(entry)
         return response
 
@@ -179,7 +179,7 @@ logger = logging.getLogger(__name__)
 
 
 class _LinkMiddleware(Component):
-    """Has work only when a middleware that knows nothing of batches stands between the two."""
+    """Needed only with a spider middleware that does not set `knows_batches`."""
 
     collection: Collection
 
@@ -192,7 +192,7 @@ class _LinkMiddleware(Component):
 
 
 class LinkUnpackMiddleware(_LinkMiddleware):
-    """Makes requests of a document's links, for middlewares written as Scrapy's documentation teaches."""
+    """Turns the links of a document into requests, for middlewares that expect these."""
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in result:
@@ -205,7 +205,7 @@ class LinkUnpackMiddleware(_LinkMiddleware):
 
 
 class LinkPackMiddleware(_LinkMiddleware):
-    """Makes links of the requests that came through, and gives them back to their document."""
+    """Turns requests back into links of their document."""
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         links: dict[str, Link] = {}
@@ -215,7 +215,7 @@ class LinkPackMiddleware(_LinkMiddleware):
                     links.setdefault(link.url, link)
             elif not isinstance(output, CollectedDocument):
                 yield output
-        # A middleware may drop links, not the document: what the server sent is kept.
+        # A middleware may drop links, but not the document: the response is always stored.
         document: CollectedDocument | None = _request_of(response).meta.pop("document", None)
         if document is not None:
             document.links = list(links.values())
@@ -231,7 +231,7 @@ class LinkPackMiddleware(_LinkMiddleware):
 
 
 def foreign_middlewares(crawler: Crawler) -> list[str]:
-    """Return the spider middlewares of this crawl that expect requests, not batches of links."""
+    """Return the names of the spider middlewares that expect requests instead of batches of links."""
     components = crawler.settings.get_component_priority_dict_with_base("SPIDER_MIDDLEWARES")
     classes = [load_object(path) for path, order in components.items() if order is not None]
     return [cls.__qualname__ for cls in classes if not getattr(cls, "knows_batches", False)]
@@ -240,7 +240,7 @@ def foreign_middlewares(crawler: Crawler) -> list[str]:
 def _link_of(request: Request) -> Link | None:
     url = canonical(request.url)
     if url is None or not is_web(url) or request.method != "GET":
-        logger.warning("Only GET requests to the web become documents: %s was left out.", request)
+        logger.warning("Only GET requests to the web become documents: %s was dropped.", request)
         return None
     return Link(url, request.meta.get("link_kind", LinkKind.NAVIGATION))
 

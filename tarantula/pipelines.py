@@ -1,4 +1,4 @@
-"""Where a document leaves Scrapy: body, metadata and links go to the store together."""
+"""Item pipelines: store documents (body, metadata and links together) and readings of streams."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 
 class KeepPipeline(Component):
-    """Keeps what was read of sources, and lets other items pass."""
+    """Stores readings of sources; passes other items on."""
 
     collection: StreamReader
 
     async def process_item(self, item: Any) -> Any:
-        """Keep a reading; it is done with when it is committed."""
+        """Store a reading; returns after the commit."""
         if not isinstance(item, ReadAttempt):
             return item
         try:
@@ -33,23 +33,23 @@ class KeepPipeline(Component):
 
 
 class StorePipeline(Component):
-    """Stores documents, and lets other items pass."""
+    """Stores documents; passes other items on."""
 
     collection: Collection
 
     async def process_item(self, item: Any) -> Any:
-        """Store a document; it is done with when it is committed."""
+        """Store a document; returns after the commit."""
         self.count("item_scraped_count")
         if not isinstance(item, CollectedDocument):
             return item
-        again = retry_entry(item, self.collection.politeness)
+        retry = retry_entry(item, self.collection.politeness)
         try:
             await self.collection.store(item)
         except TarantulaError as error:
             self.stop(error)
             return item
-        if again is not None:
-            self.collection.frontier.again(again)
+        if retry is not None:
+            self.collection.frontier.again(retry)
         if self.collection.frontier.is_empty():
             await self.collection.look_for_work()
         self._count(item)

@@ -1,4 +1,4 @@
-"""The browser: where it is, and how it is started."""
+"""Find Chromium, and the settings with which it is started."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ from tarantula.core.errors import TarantulaError
 
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CONCURRENT_PAGES = 4
-"""How many pages are rendered at a time."""
+"""Pages rendered at the same time."""
 
 
 def find_browser() -> str | None:
-    """Return the path of an installed Chromium, or ``None`` if only Playwright's own may be there."""
+    """Return the path of an installed Chromium; ``None`` if there is none, except perhaps Playwright's own."""
     named = os.environ.get("TARANTULA_CHROMIUM")
     if named and not shutil.which(named):
-        raise TarantulaError(f"TARANTULA_CHROMIUM names {named}, which cannot be run. Name a Chromium that is there.")
+        raise TarantulaError(f"TARANTULA_CHROMIUM names {named}, which cannot be run. Set it to an installed Chromium.")
     return named or next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
 
 
 def check_browser() -> None:
-    """Say what is missing, if pages cannot be rendered here."""
+    """Raise an error if scrapy-playwright or Chromium is missing."""
     if find_spec("scrapy_playwright") is None:
-        raise TarantulaError("Rendered pages need scrapy-playwright: install tarantula[render].")
-    if find_browser() is None and not os.path.exists(_own_browser()):
-        raise TarantulaError(
-            "Rendered pages need a Chromium, and none is here. Install one, or name one with TARANTULA_CHROMIUM."
-        )
+        raise TarantulaError("Rendering needs scrapy-playwright: install tarantula[render].")
+    if find_browser() is None and not os.path.exists(_playwright_browser()):
+        raise TarantulaError("Rendering needs Chromium, and none was found. Install one, or set TARANTULA_CHROMIUM.")
 
 
 def browser_settings(user_agent: str) -> dict[str, Any]:
     """Return the Scrapy settings with which scrapy-playwright finds and starts the browser."""
-    # Whatever a page asks for comes through the collector: the browser itself finds no host.
+    # The browser must not resolve any host: all requests of pages go through the collector.
     options: dict[str, Any] = {
         "args": ["--host-resolver-rules=MAP * ~NOTFOUND", "--disable-background-networking", "--disable-sync"]
     }
     if (path := find_browser()) is not None:
         options["executable_path"] = path
     if hasattr(os, "geteuid") and os.geteuid() == 0:
-        # Chromium's sandbox refuses to work for root.
+        # Chromium's sandbox does not run as root.
         options["args"].append("--no-sandbox")
     return {
         "PLAYWRIGHT_BROWSER_TYPE": "chromium",
@@ -52,11 +50,11 @@ def browser_settings(user_agent: str) -> dict[str, Any]:
 
 
 def page_settings(user_agent: str) -> dict[str, Any]:
-    """Return how pages are opened, those that share cookies and those that do not."""
+    """Return the settings of a browser context."""
     return {"user_agent": user_agent, "service_workers": "block", "accept_downloads": False}
 
 
-def _own_browser() -> str:
+def _playwright_browser() -> str:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:

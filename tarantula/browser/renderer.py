@@ -1,9 +1,8 @@
-"""What a browser makes of a page.
+"""Render collected pages in a browser.
 
-The browser itself never touches the network: the page that it opens is what the server
-already sent, and whatever its scripts ask for comes through the collector's own download
-handler, within the publication's scope, one request at a time to a server and with the
-publication's pauses between.
+The browser has no network access: the page that it opens is the response that the collector already has, and requests
+of its scripts go through the collector's download handler, within the publication's scope, one at a time to each server
+and with the publication's pauses between them.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 SETTLE_SECONDS = 10.0
-"""Seconds that scripts get to come to rest after the page was loaded."""
+"""Time that scripts get to become idle after the page was loaded."""
 MAX_CACHED_RESPONSES = 500
-"""How many scripts and styles are remembered from page to page."""
+"""Responses (scripts, styles) cached from page to page."""
 SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
-"""Does not change what links a page has; the collector fetches them as documents."""
+"""Not loaded, since they do not change the links of a page; the collector fetches them as documents."""
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -52,10 +51,10 @@ class PageRenderer(Component):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._cache: OrderedDict[str, dict[str, Any]] = OrderedDict()
-        self._turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._server_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def render(self, document: CollectedDocument) -> None:
-        """Add to a page what the browser made of it, and take its links from there."""
+        """Render a page, and replace its links by those of the rendered page."""
         if document.type not in HTML_TYPES or document.state != 200 or document.exchange is None:
             return
         try:
@@ -92,14 +91,14 @@ class PageRenderer(Component):
     async def _prepare(self, page: Page, request: Request) -> None:
         document: CollectedDocument = request.meta["document"]
 
-        async def answer(route: Route) -> None:
+        async def handle(route: Route) -> None:
             with suppress(PlaywrightError):
-                await self._answer(route, document)
+                await self._handle_route(route, document)
 
-        await page.route("**", answer)
+        await page.route("**", handle)
         await page.route_web_socket("**", close_web_socket)
 
-    async def _answer(self, route: Route, document: CollectedDocument) -> None:
+    async def _handle_route(self, route: Route, document: CollectedDocument) -> None:
         asked = route.request
         assert document.exchange is not None
         if asked.is_navigation_request() and asked.frame.parent_frame is None:
@@ -108,13 +107,13 @@ class PageRenderer(Component):
                     **browser_response(document.exchange.status, document.exchange.headers, document.exchange.body)
                 )
             else:
-                # A script that leads elsewhere names a link; the page that it leaves is the one we want.
+                # A script navigates to another page; the present page is the one that is wanted.
                 await route.abort()
         elif asked.method != "GET" or asked.resource_type in SKIPPED_RESOURCES:
             await route.abort()
         else:
-            answer = await self._fetch(asked.url, document)
-            await (route.fulfill(**answer) if answer is not None else route.abort())
+            response = await self._fetch(asked.url, document)
+            await (route.fulfill(**response) if response is not None else route.abort())
 
     async def _fetch(self, address: str, document: CollectedDocument) -> dict[str, Any] | None:
         url = canonical(address)
@@ -125,15 +124,15 @@ class PageRenderer(Component):
         if not self.collection.scope.judge(candidate).accepted:
             self.count("render/refused_count")
             return None
-        async with self._turns[server]:
+        async with self._server_locks[server]:
             if url not in self._cache:
-                self._remember(url, await self._visit(url, server))
+                self._cache_response(url, await self._download(url, server))
         return self._cache[url]
 
-    async def _visit(self, url: str, server: str) -> dict[str, Any]:
+    async def _download(self, url: str, server: str) -> dict[str, Any]:
         pause = self.collection.politeness.pause(server)
         await asyncio.sleep(pause)
-        self.count("render/request_count")
+        self.count("render/askedcount")
         request = self.spider.side_request(url, server)
         try:
             await self.engine.download_async(request)
@@ -144,14 +143,14 @@ class PageRenderer(Component):
         exchange = request.meta["exchange"]
         return browser_response(exchange.status, exchange.headers, exchange.body)
 
-    def _remember(self, url: str, answer: dict[str, Any]) -> None:
-        self._cache[url] = answer
+    def _cache_response(self, url: str, response: dict[str, Any]) -> None:
+        self._cache[url] = response
         if len(self._cache) > MAX_CACHED_RESPONSES:
             self._cache.popitem(last=False)
 
 
 def browser_response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
-    """Return an answer as the browser takes it; of headers that come twice it takes one, with their values in lines."""
+    """Return the arguments of `Route.fulfill`; values of a repeated header are joined by newlines."""
     kept: dict[str, str] = {}
     for name, value in headers:
         key = name.decode("latin-1").lower()
@@ -162,11 +161,11 @@ def browser_response(status: int, headers: list[tuple[bytes, bytes]], body: byte
 
 
 async def wait_until_idle(page: Page) -> None:
-    """Give scripts some time to come to rest."""
+    """Wait until the page makes no more requests, or `SETTLE_SECONDS` are over."""
     with suppress(PlaywrightError):
         await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
 
 
 def close_web_socket(socket: WebSocketRoute) -> None:
-    """Let no page talk past us."""
-    asyncio.ensure_future(socket.close())  # noqa: RUF006  the page ends it, if nothing else does
+    """Close a web socket, which would bypass the collector."""
+    asyncio.ensure_future(socket.close())  # noqa: RUF006  ends with the page

@@ -42,7 +42,7 @@ class PendingCounts:
     def __init__(self) -> None:
         self.waiting = 0
         self.in_flight = 0
-        self.standing: VisitProgress | None = None
+        self.visit_progress: VisitProgress | None = None
         """How far the visits of a refresh item are."""
 
     def waiting_at(self, server: str) -> int:
@@ -91,12 +91,12 @@ def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
 
 def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
     console, tally = Console(stderr=True), PendingCounts()
-    progress = TerminalProgress(urn, tally, lambda: tally.standing)
+    progress = TerminalProgress(urn, tally, lambda: tally.visit_progress)
     with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
         while any(process.poll() is None for process in processes):
             _count(database, urn, progress, tally)
             if console.is_terminal:
-                live.update(progress.draw(), refresh=True)
+                live.update(progress.table(), refresh=True)
             time.sleep(POLL_SECONDS)
     _count(database, urn, progress, tally)
     console.print(progress.line(), highlight=False, soft_wrap=True)
@@ -107,7 +107,7 @@ def _count(database: Database, urn: str, progress: TerminalProgress, tally: Pend
         item = find_item(session, urn)
         counted = make_report(session, item, servers=5)
         if item.refreshes_id is not None:
-            tally.standing = VisitTable(item.id, item.planned_at).progress(session.connection())
+            tally.visit_progress = VisitTable(item.id, item.planned_at).progress(session.connection())
     states = {row.state: row.documents for row in counted.states}
     tally.waiting = states.get(DocumentState.WAITING, 0)
     tally.in_flight = states.get(DocumentState.COLLECTING, 0)

@@ -42,7 +42,7 @@ from tarantula.store.writer import DepthUpdater, RowWriter, Writer
 
 
 class ItemControl:
-    """Reads them from the database, and sees that the stages go by them."""
+    """Applies the deadline, stop requests and server settings in the database to a running collection."""
 
     def __init__(
         self,
@@ -65,14 +65,14 @@ class ItemControl:
 
     @property
     def over(self) -> Reason | None:
-        """Why the item may not be collected any longer, if it may not."""
+        """Reason to end the collection now, if there is one."""
         if self._stop_wanted:
             return Reason.of(ItemReason.STOPPED)
         is_over = self._deadline is not None and self._deadline <= datetime.now(UTC)
         return Reason.of(ItemReason.DEADLINE) if is_over else None
 
     def read(self, connection: Connection) -> None:
-        """Go by what was decided meanwhile: the deadline, a wish to stop, the servers and their settings."""
+        """Read the deadline, the stop request and the server settings, and apply them."""
         found = connection.execute(
             select(Item.publication_id, Item.configuration, Item.deadline, Item.stop_wanted_at).where(
                 Item.id == self._item_id
@@ -80,7 +80,7 @@ class ItemControl:
         ).one()
         self._deadline, self._stop_wanted = found.deadline, found.stop_wanted_at is not None
         settings = servers.effective_server_settings(connection, found.publication_id)
-        self._count_asked(connection, {name for name, own in settings.items() if own.documents is not None})
+        self._count_requests(connection, {name for name, own in settings.items() if own.documents is not None})
         if (found.configuration, settings) == self._known:
             return
         self._known = (found.configuration, settings)
@@ -88,8 +88,8 @@ class ItemControl:
         self._politeness.delays = {name: own.delay for name, own in settings.items() if own.delay is not None}
         self._discovery.forget()
 
-    def _count_asked(self, connection: Connection, limited: set[str]) -> None:
-        """Count what others asked of servers that have a number of documents, when they come on lease."""
+    def _count_requests(self, connection: Connection, limited: set[str]) -> None:
+        """Count the documents that others requested from newly leased servers with a document limit."""
         held = limited & self._leases.held.keys()
         if new := held - self._counted:
             self._scope.servers.budget.count(servers.requested_counts(connection, self._item_id, sorted(new)))
@@ -97,13 +97,13 @@ class ItemControl:
 
 
 IDLE_POLL_SECONDS = 0.5
-"""Seconds between two looks for work, while others have all of it."""
+"""Pause between two searches for work while other collectors hold all of it."""
 MAX_IDLE_WAIT = timedelta(minutes=5)
-"""For a longer time no process of a daemon's waits until the next visit is due."""
+"""A process started by a daemon exits if the next visit is farther away."""
 
 
 class Collection:
-    """What the Scrapy components share while an item is collected."""
+    """State shared by the Scrapy components while an item is collected."""
 
     def __init__(
         self,
@@ -129,60 +129,60 @@ class Collection:
         self._leases = ItemLeases(item_id)
         self._item_id = item_id
         self.visits = visits
-        """Those of a refresh item."""
+        """Visits of a refresh item."""
         self._may_leave = may_leave
-        self._visited = VisitSettlement(visits) if visits is not None else None
-        self._wishes = ItemControl(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
+        self._settlement = VisitSettlement(visits) if visits is not None else None
+        self._control = ItemControl(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
-        """What is counted for the stats."""
+        """Values of the stats."""
         self.trouble: TarantulaError | None = None
-        """What stopped the collection, if something went wrong."""
+        """The error that stopped the collection."""
         self.interruption: Reason | None = None
-        """Why it ended before its time, if it did."""
+        """Why the collection was interrupted."""
 
     @property
     def over(self) -> Reason | None:
-        """Why the item may not be collected any longer, if it may not."""
-        return self._wishes.over
+        """Reason to end the collection now, if there is one."""
+        return self._control.over
 
     @property
     def may_visit_private(self) -> bool:
-        """Whether the collector may be led to private addresses: not from a public base document, unless it says so."""
+        """Whether private addresses may be visited; not with a public base URL, unless the publication allows it."""
         return may_visit_private(self.config)
 
     @property
     def directory(self) -> Path:
-        """Where the item's bodies are."""
+        """Directory of the item's files."""
         return self.installation.items / self.urn
 
     @property
     def writer(self) -> Writer:
-        """The thread that stores what is learned."""
+        """The thread that stores documents."""
         assert self._writer is not None, "the collection was not begun"
         return self._writer
 
     def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
-        """Take the first servers, and be ready to store."""
+        """Lease the first servers and start the writer; *on_work* is called when there are new entries."""
         self._loop = loop
         self._on_work = on_work
         ways = DepthUpdater(self._table, self.discovery.judge_again)
         earlier = PreviousCaptures(self.installation.items, self.config)
         unusual = self.politeness.unusual
         rows = RowWriter(
-            self._table, self._leases, ways, WINDOW_SIZE, self._wishes.read, earlier.attach, unusual, self._visited
+            self._table, self._leases, ways, WINDOW_SIZE, self._control.read, earlier.attach, unusual, self._settlement
         )
         with self.database.session() as session:
             earlier.load_items(session.connection(), self._item_id)
             news = rows.open_first(session.connection())
-            self._wishes.read(session.connection())
+            self._control.read(session.connection())
         self._open(news)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
-        self._writer = Writer(self.database.engine, rows, warc, loop, self._hear)
+        self._writer = Writer(self.database.engine, rows, warc, loop, self._on_commit)
         self._writer.start()
 
-    def _hear(self, news: CommitResult) -> None:
-        """Take in what a group brought about."""
+    def _on_commit(self, news: CommitResult) -> None:
+        """Update the frontier with the result of a commit."""
         for server in news.lost:
             self.frontier.close(server)
         for server in news.contested:
@@ -197,12 +197,12 @@ class Collection:
     def _open(self, news: CommitResult) -> None:
         now = self._loop.time()
         for lease, entries in news.opened:
-            # Whoever read a stream there kept to its own pauses; ours may be longer.
+            # A stream reader visited the server with its own pauses; ours may be longer.
             wait = max(lease.wait, self.politeness.pause(lease.server) - lease.read_ago)
             self.frontier.open(lease.server, now + wait, entries, exhausted=len(entries) < WINDOW_SIZE)
 
     def tidy(self) -> None:
-        """Give back the servers that have nothing left, and those that others wait for."""
+        """Return the leases of servers without work, and of those that other collectors want."""
         idle = self.frontier.idle(self._loop.time())
         wanted_by_others = {name for name in idle if self.frontier.servers[name].retiring}
         for yielding in (False, True):
@@ -213,14 +213,14 @@ class Collection:
             self.frontier.close(name)
 
     async def look_for_more(self) -> None:
-        """Take servers that have become free; wait for them if there is nothing else to do."""
+        """Lease servers that have become free; wait for them if the frontier is empty."""
         if self.frontier.is_empty():
             await self.look_for_work()
         else:
             await self.writer.seek()
 
     async def look_for_work(self) -> None:
-        """Wait until there is something to do, or nothing left to do for anybody."""
+        """Wait until the frontier has work, or no collector of the item has any left."""
         while self.frontier.is_empty() and self.trouble is None and not self.over:
             self.tidy()
             if not await self.writer.seek() or not self.frontier.is_empty() or self._is_long_to_next_visit():
@@ -228,28 +228,28 @@ class Collection:
             await sleep(IDLE_POLL_SECONDS)
 
     @property
-    def standing(self) -> VisitProgress | None:
-        """How far the visits of a refresh item are."""
-        return self._visited.progress if self._visited is not None else None
+    def visit_progress(self) -> VisitProgress | None:
+        """Progress of the visits of a refresh item."""
+        return self._settlement.progress if self._settlement is not None else None
 
     def _is_long_to_next_visit(self) -> bool:
-        """Whether a process that others will start again had better end until then."""
-        if self._visited is None or not (self._may_leave and self._visited.only_future_visits):
+        """Whether the process should exit until the next visit; the daemon starts it again."""
+        if self._settlement is None or not (self._may_leave and self._settlement.only_future_visits):
             return False
-        due = self._visited.progress.next_due
+        due = self._settlement.progress.next_due
         return due is not None and due > datetime.now(UTC) + MAX_IDLE_WAIT
 
     def holds(self, entry: FrontierEntry) -> bool:
-        """Whether the server is kept until a browser is done with the page."""
+        """Whether the server stays reserved until the browser has rendered the page."""
         return self.config.render
 
     def release(self, entry: FrontierEntry) -> None:
-        """Hear that a visit is over; the server is left alone for a while."""
+        """End a visit; the server is free again after its pause."""
         pause = self.politeness.pause(entry.server)
         self.frontier.release(entry, get_running_loop().time() + pause)
 
     async def store(self, document: CollectedDocument) -> None:
-        """Store a document and the links that it names."""
+        """Store a document and its links; returns after the commit."""
         if document.exchange is not None and document.links:
             body = document.rendered or document.exchange.body
             self.scope.learn_body(document.entry.server, document.entry.url, body)
@@ -271,40 +271,40 @@ class Collection:
         self.frontier.stored(entry)
 
     async def recall(self, entry: FrontierEntry, answer: Exchange) -> Exchange | None:
-        """Return the earlier capture that a server says is still good; nothing, after a pause, if it cannot be read."""
+        """Return the previous capture after a 304; ``None``, after a pause, if it cannot be read."""
         whole = await to_thread(restore_or_forget, self.installation.items, entry, answer)
         if whole is None:
             await sleep(self.politeness.pause(entry.server))
         return whole
 
     async def discover(self, via: FrontierEntry, url: str) -> None:
-        """Take a URL that no page named, as if *via* had."""
+        """Add a URL that no page links to, as if *via* did."""
         found, _ = self.discovery.discover(via, [Link(url)])
         await self.writer.discover(found)
 
     async def refill(self) -> None:
-        """Fetch the next waiting documents for servers whose window runs dry."""
+        """Read the next waiting documents of servers whose window in memory is nearly empty."""
         for queue in self.frontier.wanting_refill():
             entries = await self.writer.refill(RefillRequest(queue.name, frozenset(queue.held), WINDOW_SIZE))
             self.frontier.refill(queue.name, entries, exhausted=len(entries) < WINDOW_SIZE)
 
     def check_head(self, head: ResponseHead) -> None:
-        """Refuse a document by its headers, before its body is read."""
+        """Raise `RefusedByRule` if scope refuses a document by its headers, before its body is read."""
         verdict = self.scope.judge_head(head)
         if not verdict.accepted:
             raise RefusedByRule(verdict.state or DocumentState.TYPE_NOT_WANTED, verdict.reason, verdict.rule)
 
     def end(self) -> None:
-        """Store what is left."""
+        """Store pending documents and stop the writer."""
         if self._writer is not None:
             self._writer.close()
 
     def join(self, connection: Connection) -> None:
-        """Be known as a collector of the item, so that no other ends it."""
+        """Add this process to the collectors of the item, so that no other one ends it."""
         self._leases.join(connection)
 
     def leave(self, connection: Connection) -> bool:
-        """Be no collector of the item any more; say whether this was the last one."""
+        """Remove this process from the collectors of the item; return whether it was the last."""
         self._leases.leave(connection)
         return not self.others(connection)
 
@@ -313,7 +313,7 @@ class Collection:
         return self._leases.has_others(connection)
 
     def work_left(self, connection: Connection) -> bool:
-        """Whether some document of the item waits or is being collected, or is to be visited again."""
+        """Whether the item has unfinished documents or visits that are not made yet."""
         to_come = self.visits is not None and self.visits.has_unreleased(connection)
         return to_come or self._leases.work_left(connection)
 

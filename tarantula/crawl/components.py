@@ -1,4 +1,4 @@
-"""The components that a publication brings with it, looked at before anything starts."""
+"""Check a publication's own Scrapy components before a collection starts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tarantula.publications.fields import COMPONENT_SETTINGS
 
 
 def check_components(settings: Mapping[str, Any]) -> None:
-    """Say which component is not there, or cannot work here."""
+    """Raise an error for a component that cannot be imported or does not work with this version of Scrapy."""
     for setting in sorted(COMPONENT_SETTINGS & settings.keys()):
         for path, order in settings[setting].items():
             if order is not None:
@@ -27,5 +27,5 @@ def _check_spider_middleware(path: str, component: Any) -> None:
         return
     raise TarantulaError(
         f"The spider middleware {path} is written for an older Scrapy. "
-        "This one wants its process_spider_output to be an `async def` that yields."
+        "Make its process_spider_output an `async def` that yields."
     )

@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 
 
 def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> CollectedDocument:
-    """Make a document of a whole answer."""
+    """Return the document of a complete response."""
     media_type = scope.type_of(exchange.get(b"content-type"), entry.url, exchange.body[:1024])
     document = CollectedDocument(
         entry,
         exchange.status,
-        _sentence(exchange, entry.earlier),
+        _reason_text(exchange, entry.earlier),
         type=media_type,
         size=len(exchange.body),
         collected_at=exchange.started_at,
         exchange=exchange,
     )
     if exchange.status in REDIRECT_CODES:
-        document.links = _redirect(exchange)
+        document.links = _redirect_links(exchange)
     elif 200 <= exchange.status < 300:
         verdict = scope.judge_body(ResponseHead(entry.url, exchange.status, exchange.headers), media_type)
         if exchange.body and not verdict.accepted:
@@ -49,12 +49,12 @@ def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> Colle
 
 
 def failed_document(entry: FrontierEntry, error: DownloadError, at: datetime) -> CollectedDocument:
-    """Make a document of an exchange that failed, or that a rule ended."""
+    """Return the document of an exchange that failed or was refused by a rule."""
     rule = error.rule if isinstance(error, RefusedByRule) else None
     return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
 
 
-def _sentence(exchange: Exchange, earlier: PreviousCapture | None) -> str:
+def _reason_text(exchange: Exchange, earlier: PreviousCapture | None) -> str:
     if exchange.not_modified is not None and earlier is not None:
         return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
     phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
@@ -69,7 +69,7 @@ def _sentence(exchange: Exchange, earlier: PreviousCapture | None) -> str:
     return f"The server answered {answered}.{note}"
 
 
-def _redirect(exchange: Exchange) -> list[Link]:
+def _redirect_links(exchange: Exchange) -> list[Link]:
     target = _target(exchange)
     if target is None or target == exchange.url or not is_web(target):
         return []
@@ -81,7 +81,7 @@ def _target(exchange: Exchange) -> str | None:
 
 
 def retry_entry(document: CollectedDocument, politeness: Politeness) -> FrontierEntry | None:
-    """Make a document wait again if that may help; return the entry that then waits."""
+    """Set a failed document to waiting if a retry may help; return the entry for the retry."""
     if not politeness.should_retry(document.state, document.entry.tries + 1):
         return None
     document.reason = f"To be tried again: {document.reason}"
@@ -92,7 +92,7 @@ def retry_entry(document: CollectedDocument, politeness: Politeness) -> Frontier
 
 
 def exchange_for(request: Request, response: Response) -> Exchange:
-    """Write down an answer as if it had been sent, and say that it was not."""
+    """Return an exchange for a response that a component made, such as an HTTP cache, with a note that says so."""
     headers = [(name, value) for name, values in response.headers.items() for value in values]
     known = response.status in HTTPStatus.__members__.values()
     phrase = HTTPStatus(response.status).phrase if known else ""

@@ -1,4 +1,4 @@
-"""What one sees while an item is collected."""
+"""Progress of a collection as a table in the terminal, or as a line in a log."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tarantula.items import CollectedDocument
 from tarantula.store.visits import VisitProgress
 
 SPEED_WINDOW_SECONDS = 10.0
-"""Over how long the speed is measured."""
+"""Period over which the speed is measured."""
 BUSIEST_SERVERS = 5
 
 
@@ -29,28 +29,28 @@ class _Tick(NamedTuple):
 
 
 class FrontierCounts(Protocol):
-    """Knows what is still to be done."""
+    """Counts of the frontier that the display shows."""
 
     waiting: int
     in_flight: int
 
     def waiting_at(self, server: str) -> int:
-        """Return how many documents wait at a server."""
+        """Return the number of documents that wait at a server."""
 
 
 class TerminalProgress:
-    """Counts documents as they are stored, and draws them."""
+    """Counts stored documents and renders the progress."""
 
     def __init__(
         self,
         urn: str,
         frontier: FrontierCounts,
-        standing: Callable[[], VisitProgress | None] = lambda: None,
+        visit_progress: Callable[[], VisitProgress | None] = lambda: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._urn = urn
         self._frontier = frontier
-        self._standing = standing
+        self._visit_progress = visit_progress
         self._clock = clock
         self._began = clock()
         self._ticks: deque[_Tick] = deque([_Tick(self._began, 0)])
@@ -60,7 +60,7 @@ class TerminalProgress:
         self.bytes = 0
 
     def stored(self, document: CollectedDocument) -> None:
-        """Count a document, unless it only waits again."""
+        """Count a document, unless it will be retried."""
         if document.state == DocumentState.WAITING:
             return
         self.done += 1
@@ -70,31 +70,31 @@ class TerminalProgress:
             self.bytes += document.size or 0
 
     def count(self, states: dict[int, int], servers: dict[str, int], size: int) -> None:
-        """Take over what others have counted."""
+        """Set the counts, from another source."""
         self._states, self._servers = Counter(states), Counter(servers)
         self.done, self.bytes = self._states.total(), size
 
     def speed(self) -> float:
-        """Return documents a second over the last while."""
+        """Return the documents a second over the last `SPEED_WINDOW_SECONDS`."""
         now = self._clock()
         self._ticks.append(_Tick(now, self.done))
-        # One that is older stays: whoever asks seldom is told of all the time since.
+        # One older tick stays, so that rare calls measure the whole time since the last one.
         while len(self._ticks) > 2 and self._ticks[1].at <= now - SPEED_WINDOW_SECONDS:
             self._ticks.popleft()
         first = self._ticks[0]
         return (self.done - first.documents) / max(now - first.at, 0.001) if now > first.at else 0.0
 
     def line(self) -> str:
-        """Say it in one line, for a log or a pipe."""
+        """Return the progress as one line, for a log or a pipe."""
         return (
             f"{self._urn}: {self.done} {'document' if self.done == 1 else 'documents'} done, "
             f"{self._frontier.waiting} waiting, "
-            f"{self._frontier.in_flight} under way, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
+            f"{self._frontier.in_flight} in progress, {self.speed():.1f} documents/s, {decimal(self.bytes)}"
             f"{self._visits()}"
         )
 
-    def draw(self) -> RenderableType:
-        """Draw it for a terminal."""
+    def table(self) -> RenderableType:
+        """Return the progress as a table, for a terminal."""
         elapsed = int(self._clock() - self._began)
         head = Text.assemble(
             (self._urn, "bold"),
@@ -110,15 +110,15 @@ class TerminalProgress:
         return Group(head, tables)
 
     def _visits(self) -> str:
-        """Say how far the visits of a refresh item are."""
-        standing = self._standing()
-        if standing is None:
+        """Return the progress of the visits of a refresh item as text."""
+        visit_progress = self._visit_progress()
+        if visit_progress is None:
             return ""
-        words = f", {standing.made:,} of {standing.planned:,} visits made"
-        if standing.next_due is None:
-            return words
-        seconds = int((standing.next_due - datetime.now(UTC)).total_seconds())
-        return f"{words}, next in {format_duration(seconds)}" if seconds > 0 else f"{words}, next now"
+        text = f", {visit_progress.made:,} of {visit_progress.planned:,} visits made"
+        if visit_progress.next_due is None:
+            return text
+        seconds = int((visit_progress.next_due - datetime.now(UTC)).total_seconds())
+        return f"{text}, next in {format_duration(seconds)}" if seconds > 0 else f"{text}, next now"
 
     def _state_table(self) -> Table:
         table = Table("state", "meaning", "documents", box=None, header_style="dim")

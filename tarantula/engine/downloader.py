@@ -8,7 +8,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydispatch.dispatcher import getAllReceivers  # type: ignore[import-untyped]  # It carries no types.
+from pydispatch.dispatcher import getAllReceivers  # type: ignore[import-untyped]  # It has no type annotations.
 from scrapy import Spider, signals
 from scrapy.core.downloader import Downloader
 from scrapy.core.downloader.handlers.base import BaseDownloadHandler
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
 
 
 class FrontierDownloader(Component, Downloader):
-    """Sends a request as soon as its middlewares let it pass; Scrapy's own would queue it once more, for its server."""
+    """Sends a request as soon as the middlewares have passed it, without Scrapy's queue for each server.
+
+    The frontier alone decides when a server is visited.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         Component.__init__(self, crawler)
         Downloader.__init__(self, crawler)
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
-        """Take a request through the middlewares, to its server and back."""
+        """Process a request through the middlewares and the download handler."""
         self.active.add(request)
         visit = asyncio.ensure_future(self.middleware.download_async(self._send, request))
         visit.add_done_callback(lambda _: self.active.remove(request))
@@ -73,7 +76,7 @@ _address = lru_cache(maxsize=1024)(ip_address)
 
 
 class ExchangeDownloadHandler(BaseDownloadHandler):
-    """Downloads with `tarantula.download`, and leaves the whole exchange in ``request.meta["exchange"]``."""
+    """Downloads with `tarantula.fetch`, and puts the complete exchange in ``request.meta["exchange"]``."""
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -81,7 +84,7 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         self._timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._max_size = settings.getint("DOWNLOAD_MAXSIZE")
         self._allow_private = settings.getbool("TARANTULA_ALLOW_PRIVATE", True)
-        # Two, each with connections of its own: none that one may have is used by the other.
+        # Separate clients, so that a connection to a private address is never reused where that is not allowed.
         self._clients = {
             allow: HttpClient(
                 allow_private=allow,
@@ -91,50 +94,50 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             for allow in (False, True)
         }
         self._browser = BrowserHandler.of(crawler)
-        self._under_way: set[asyncio.Task[Any]] = set()
-        self._over = False
-        crawler.signals.connect(self._give_up, collection_over)
+        self._active_tasks: set[asyncio.Task[Any]] = set()
+        self._is_over = False
+        crawler.signals.connect(self._cancel_downloads, collection_over)
 
     async def download_request(self, request: Request) -> Response:
-        """Ask for a document; a request with ``playwright`` in its meta goes to the browser."""
-        if self._over:
+        """Download a document; a request with ``playwright`` in its meta goes to the browser."""
+        if self._is_over:
             raise FetchAbandoned(COLLECTION_OVER_REASON)
         task = asyncio.current_task()
         assert task is not None
-        self._under_way.add(task)
+        self._active_tasks.add(task)
         try:
             return await self._download(request)
         except asyncio.CancelledError:
-            if self._over:
+            if self._is_over:
                 raise FetchAbandoned(COLLECTION_OVER_REASON) from None
             raise
         finally:
-            self._under_way.discard(task)
+            self._active_tasks.discard(task)
 
     async def _download(self, request: Request) -> Response:
         if request.meta.get("playwright"):
             return await self._browser.download_request(request)
         try:
             exchange = await self._fetch(request)
-        except _Stopped as stopped:
+        except _DownloadStopped as stopped:
             return stopped.response(request)
         request.meta["exchange"] = exchange
         request.meta["download_latency"] = exchange.latency
         return response_of(exchange, request)
 
     async def close(self) -> None:
-        """Close every connection, and the browser."""
+        """Close all connections and the browser."""
         for client in self._clients.values():
             await client.close()
         await self._browser.close()
 
-    def _give_up(self) -> None:
-        self._over = True
-        for task in self._under_way:
+    def _cancel_downloads(self) -> None:
+        self._is_over = True
+        for task in self._active_tasks:
             task.cancel()
 
     async def _fetch(self, request: Request) -> Exchange:
-        """Ask; where nothing has changed, give what there was, or ask again without conditions."""
+        """Send the request; after a 304 return the previous capture, or send it again without conditions."""
         ask = self._ask(request)
         client = self._clients[bool(request.meta.get("allow_private", self._allow_private))]
         exchange = await client.fetch(ask)
@@ -168,11 +171,11 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         def on_head(head: ResponseHead) -> None:
             if own is not None:
                 own(head)
-            self._announce(head, request)
+            self._send_headers_received(head, request)
 
         return on_head
 
-    def _announce(self, head: ResponseHead, request: Request) -> None:
+    def _send_headers_received(self, head: ResponseHead, request: Request) -> None:
         results = self.crawler.signals.send_catch_log(
             signals.headers_received,
             headers=Headers(head.headers),
@@ -182,11 +185,11 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         )
         for _, result in results:
             if isinstance(stop := getattr(result, "value", None), StopDownload):
-                raise _Stopped(head, stop)
+                raise _DownloadStopped(head, stop)
 
 
 class BrowserHandler:
-    """The handler of scrapy-playwright: one for both schemes, and none before a page wants it."""
+    """The handler of scrapy-playwright, shared by both schemes and started with the first page."""
 
     _known: ClassVar[dict[Crawler, BrowserHandler]] = {}
 
@@ -197,7 +200,7 @@ class BrowserHandler:
 
     @classmethod
     def of(cls, crawler: Crawler) -> BrowserHandler:
-        """The browser of a crawler."""
+        """Return the browser handler of a crawler."""
         if crawler not in cls._known:
             cls._known[crawler] = cls(crawler)
         return cls._known[crawler]
@@ -211,7 +214,7 @@ class BrowserHandler:
         return response
 
     async def close(self) -> None:
-        """Close the browser, if it was ever opened."""
+        """Close the browser if it was started."""
         self._known.pop(self._crawler, None)
         handler, self._handler = self._handler, None
         if handler is not None:
@@ -221,14 +224,14 @@ class BrowserHandler:
         try:
             handler = build_from_crawler(load_object(BROWSER_HANDLER), self._crawler)
         except ImportError as error:
-            raise NotSupported("Pages are rendered with scrapy-playwright: install tarantula[render].") from error
-        # It waits for the engine to start, which was long before.
+            raise NotSupported("Rendering pages needs scrapy-playwright: install tarantula[render].") from error
+        # The handler launches the browser on `engine_started`, which was sent before this handler existed.
         await handler._maybe_launch_in_thread()
         return handler
 
 
-class _Stopped(Exception):
-    """A receiver of ``headers_received`` wants no body."""
+class _DownloadStopped(Exception):
+    """Raised when a receiver of ``headers_received`` stops the download."""
 
     def __init__(self, head: ResponseHead, stop: StopDownload) -> None:
         super().__init__(str(stop))
@@ -236,7 +239,7 @@ class _Stopped(Exception):
         self._stop = stop
 
     def response(self, request: Request) -> Response:
-        """Answer with the headers alone, or fail with them, as the receiver said."""
+        """Return a response without a body, or raise `StopDownload` if the receiver asked for a failure."""
         cls = _class_for(self._head.get(b"content-type"))
         response = cls(
             self._head.url,
@@ -252,7 +255,7 @@ class _Stopped(Exception):
 
 
 def response_of(exchange: Exchange, request: Request) -> Response:
-    """Make Scrapy's response of an exchange."""
+    """Return the Scrapy response of an exchange."""
     return _class_for(exchange.get(b"content-type"))(
         exchange.url,
         status=exchange.status,

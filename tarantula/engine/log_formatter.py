@@ -1,4 +1,4 @@
-"""What the log says of a document: nothing for those that went well."""
+"""Log formatter that writes no line for collected documents."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scrapy.logformatter import LogFormatter
 
 
 class QuietLogFormatter(LogFormatter):
-    """Leaves out the lines that Scrapy writes for every request: the table of documents says it better."""
+    """Omits the lines that Scrapy writes for every request; the document table has the information."""
 
     def crawled(self, request: Request, response: Response, spider: Spider) -> None:  # type: ignore[override]
         return None

@@ -28,105 +28,105 @@ if TYPE_CHECKING:
 
 
 class TurnScheduler(Component, BaseScheduler):
-    """Turns whatever may be visited next into a request when its turn comes."""
+    """Base of the schedulers: wakes an idle engine when the next request is due."""
 
     def __init__(self, crawler: Crawler) -> None:
         Component.__init__(self, crawler)
-        self._due: deque[Request] = deque()
-        self._hungry = False
-        self._alarm: asyncio.Handle | None = None
-        self._rings_at = 0.0
+        self._queue: deque[Request] = deque()
+        self._is_idle = False
+        self._timer: asyncio.Handle | None = None
+        self._timer_at = 0.0
 
     @abstractmethod
     def take_turn(self) -> Request | None:
-        """Return the next request, if something may be visited now."""
+        """Return the next request that may be sent now, if there is one."""
 
     @abstractmethod
     def next_turn(self) -> float | None:
-        """When something may be visited, on the loop's clock, if that is known."""
+        """Return the loop time of the next request, if it is known."""
 
     def close(self, reason: str) -> None:
-        """Stop waiting for anything."""
-        if self._alarm is not None:
-            self._alarm.cancel()
+        """Cancel timers and tasks."""
+        if self._timer is not None:
+            self._timer.cancel()
 
     def next_request(self) -> Request | None:
-        if self._due:
-            return self._due.popleft()
+        if self._queue:
+            return self._queue.popleft()
         request = self.take_turn()
         if request is None:
-            self._hungry = True
-            self._set_alarm()
+            self._is_idle = True
+            self._set_timer()
         return request
 
-    def work_came(self) -> None:
-        """Feed the engine, if it had found nothing to do."""
-        if self._hungry:
-            self._feed()
+    def on_new_work(self) -> None:
+        """Wake the engine, if it is idle."""
+        if self._is_idle:
+            self._wake_engine()
 
-    def _set_alarm(self) -> None:
+    def _set_timer(self) -> None:
         due = self.next_turn()
         if due is None:
             return
-        if self._alarm is not None:
-            if self._rings_at <= due:
+        if self._timer is not None:
+            if self._timer_at <= due:
                 return
-            self._alarm.cancel()
-        self._alarm, self._rings_at = asyncio.get_running_loop().call_at(due, self._ring), due
+            self._timer.cancel()
+        self._timer, self._timer_at = asyncio.get_running_loop().call_at(due, self._on_timer), due
 
-    def _ring(self) -> None:
-        self._alarm = None
-        self._feed()
+    def _on_timer(self) -> None:
+        self._timer = None
+        self._wake_engine()
 
-    def _feed(self) -> None:
-        """Hand a request to an engine that had found nothing to do; it then asks for the others itself."""
+    def _wake_engine(self) -> None:
+        """Pass a request to an idle engine, which then asks for further ones itself."""
         request = self.take_turn()
         if request is None:
-            self._set_alarm()
+            self._set_timer()
             return
-        self._hungry = False
+        self._is_idle = False
         self.engine.crawl(request)
 
 
 LEASE_CHECK_SECONDS = 0.5
-"""Seconds between two looks at the servers on lease."""
+"""Interval of the check of the leased servers."""
 ROOT_ENTRY = FrontierEntry(id=0, url="", server="", depth=0, kind=LinkKind.NAVIGATION)
-"""What stands for the naming document, when a request comes from elsewhere than a page."""
+"""Stands for the linking document of a request that does not come from a page."""
 
 
 class FrontierScheduler(TurnScheduler):
-    """Turns the next waiting row into a request when its turn comes."""
+    """Turns rows of the frontier into requests when their turn comes."""
 
     collection: Collection
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._errands: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
 
     def open(self, spider: Any) -> None:
-        """Read what waits for the item."""
+        """Begin the collection."""
         self._loop = asyncio.get_running_loop()
         self._frontier = self.collection.frontier
         self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self.work_came)
+        self.collection.begin(self._loop, self.on_new_work)
         self._tick()
 
     def close(self, reason: str) -> None:
-        """Stop waiting for anything."""
+        """Cancel timers and tasks."""
         super().close(reason)
-        self._ticking.cancel()
-        for errand in self._errands:
-            errand.cancel()
+        self._tick_timer.cancel()
+        for work in self._tasks:
+            work.cancel()
 
     def has_pending_requests(self) -> bool:
-        return bool(self._due or self._errands) or not self._frontier.is_empty()
+        return bool(self._queue or self._tasks) or not self._frontier.is_empty()
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take a request whose time has come, or a URL that somebody added by hand."""
+        """Queue a request of the frontier; add the URL of any other request to the frontier."""
         if "entry" in request.meta:
-            self._due.append(request)
+            self._queue.append(request)
         else:
-            self._run_errand(self.collection.discover(ROOT_ENTRY, request.url))
+            self._run_task(self.collection.discover(ROOT_ENTRY, request.url))
         return True
 
     def take_turn(self) -> Request | None:
@@ -137,13 +137,13 @@ class FrontierScheduler(TurnScheduler):
         return self._request(entry) if entry is not None else None
 
     def next_turn(self) -> float | None:
-        """When the first pause is over."""
+        """Return the loop time at which the first pause ends."""
         return self._frontier.next_due() if self.collection.writer.has_leases else None
 
     def _request(self, entry: FrontierEntry) -> Request:
         self.collection.writer.started(entry)
         if self._frontier.is_dry:
-            self._run_errand(self.collection.refill())
+            self._run_task(self.collection.refill())
         config = self.collection.config
         request = Request(
             entry.url,
@@ -165,82 +165,82 @@ class FrontierScheduler(TurnScheduler):
         return request
 
     def _tick(self) -> None:
-        """Give back what is not needed, and look for more when there is nothing to do."""
-        self._ticking = self._loop.call_later(LEASE_CHECK_SECONDS, self._tick)
+        """Return unneeded leases, and look for more work if the engine is idle."""
+        self._tick_timer = self._loop.call_later(LEASE_CHECK_SECONDS, self._tick)
         self.publish()
         self.collection.tidy()
-        if not self._errands and (self._hungry or self._frontier.is_empty()):
-            self._run_errand(self.collection.look_for_more())
+        if not self._tasks and (self._is_idle or self._frontier.is_empty()):
+            self._run_task(self.collection.look_for_more())
 
-    def _run_errand(self, errand: Awaitable[None]) -> None:
-        task = self._loop.create_task(self._errand(errand))
-        self._errands.add(task)
-        task.add_done_callback(self._end_errand)
+    def _run_task(self, work: Awaitable[None]) -> None:
+        task = self._loop.create_task(self._run(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._on_task_done)
 
-    def _end_errand(self, task: asyncio.Task[None]) -> None:
-        self._errands.discard(task)
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
         if not self.has_pending_requests() and self.engine._slot is not None:
-            # The engine would see that there is nothing left to do at its next heartbeat, in up to five seconds.
+            # Otherwise the engine would notice the end at its next heartbeat, up to five seconds later.
             self.engine._slot.nextcall.schedule()
 
-    async def _errand(self, errand: Awaitable[None]) -> None:
+    async def _run(self, work: Awaitable[None]) -> None:
         try:
-            await errand
+            await work
         except TarantulaError as error:
             self.stop(error)
-        self.work_came()
+        self.on_new_work()
 
 
 logger = logging.getLogger(__name__)
 
 SOURCE_CHECK_SECONDS = 0.25
-"""Seconds between two looks at the servers that will be needed."""
+"""Interval of the check for servers that will be needed."""
 
 
 class StreamScheduler(TurnScheduler):
-    """Never comes to an end: there is always a source that will be due."""
+    """Turns sources that are due into requests. Never ends by itself."""
 
     collection: StreamReader
 
     def open(self, spider: Any) -> None:
-        """Begin to read."""
+        """Begin reading."""
         self._loop = asyncio.get_running_loop()
         self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self.work_came)
+        self.collection.begin(self._loop, self.on_new_work)
         self._tick()
 
     def close(self, reason: str) -> None:
-        """Stop waiting for anything."""
+        """Cancel timers and tasks."""
         super().close(reason)
-        self._ticking.cancel()
+        self._tick_timer.cancel()
 
     def has_pending_requests(self) -> bool:
         return True
 
     def enqueue_request(self, request: Request) -> bool:
-        """Take a request whose time has come; nobody else's is taken."""
+        """Queue a request of the reader; drop any other."""
         if "entry" not in request.meta:
-            logger.warning("Only sources are read here: %s was left out.", request)
+            logger.warning("Only sources are read here: %s was dropped.", request)
             return False
-        self._due.append(request)
+        self._queue.append(request)
         return True
 
     def take_turn(self) -> Request | None:
-        """Return a request for the sources whose turn it is."""
+        """Return a request for the sources that are due."""
         visit = self.collection.next()
         return self._request(visit) if visit is not None else None
 
     def next_turn(self) -> float | None:
-        """When the next visit may be."""
+        """Return the loop time of the next visit."""
         return self.collection.next_time()
 
     def _tick(self) -> None:
-        self._ticking = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
+        self._tick_timer = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
         self.collection.tick()
         self.publish()
         if self.collection.writer.failure is not None:
             self.stop(self.collection.writer.failure)
-        self.work_came()
+        self.on_new_work()
 
     def _request(self, visit: StreamVisit) -> Request:
         config = visit.config

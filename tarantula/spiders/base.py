@@ -1,4 +1,4 @@
-"""What every spider of ours does: says who it is, asks for what is needed beside, and knows what an answer is to."""
+"""Base class of the spiders: request headers, side requests, and the exchange behind a response."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from tarantula.streams.reading.reader import StreamReader
 
 SIDE_TIMEOUT_SECONDS = 60.0
-"""Seconds that a visit waits for something that is needed beside it."""
+"""Timeout of a side request, such as for robots.txt."""
 
 
 class BaseSpider(Spider):
-    """Visits what its collection, or whoever reads streams, hands out."""
+    """Visits the URLs that its collection or stream reader hands out."""
 
     collection: Collection | StreamReader
     arguments: ClassVar[frozenset[str]] = frozenset()
@@ -49,7 +49,7 @@ class BaseSpider(Spider):
                 )
 
     def request_headers(self) -> dict[str, str]:
-        """Return what every request says of us."""
+        """Return the headers of every request."""
         return {
             "User-Agent": str(self.settings["USER_AGENT"]),
             "From": self.collection.installation.mail,
@@ -59,7 +59,7 @@ class BaseSpider(Spider):
         }
 
     def side_request(self, url: str, server: str) -> Request:
-        """Return a request for something beside a document or a source: a robots.txt, a script for the browser."""
+        """Return a request that is not for a document or a source, such as for robots.txt or a script of a page."""
         limits = self.collection.config
         return Request(
             url,
@@ -73,13 +73,13 @@ class BaseSpider(Spider):
         )
 
     async def start(self) -> AsyncIterator[Any]:
-        """Nothing: what is visited waits in the tables."""
+        """Yield nothing: the scheduler reads URLs from the tables."""
         return
         yield
 
 
 def entry_and_exchange(response: Response) -> tuple[Any, Exchange]:
-    """Return what an answer is to, as it was handed out, and the exchange that brought it."""
+    """Return the frontier entry or stream visit of a response, and its exchange."""
     assert response.request is not None
     meta = response.request.meta
     exchange: Exchange | None = meta.get("exchange")

@@ -1,4 +1,4 @@
-"""Finds the spiders: one for each publication in the database, beside ``publication`` itself."""
+"""Spider loader: one spider for each publication in the database, and the spiders in `tarantula.spiders`."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def _publication_names() -> list[str]:
         with open_database(Config()) as database, database.reading() as session:
             return [publication.name for publication in registry.all_publications(session)]
     except TarantulaError as error:
-        # The only exception of which Scrapy's commands show the sentence alone.
+        # The only exception that Scrapy's commands show without a traceback.
         raise UsageError(str(error), print_help=False) from error

@@ -1,4 +1,4 @@
-"""The spider: from an answer to a document with its state, its bytes and its links."""
+"""The spider that collects one item of a publication."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PublicationSpider(BaseSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Open the item first: its publication's own settings must be there before any component is."""
+        """Begin the item first: the publication's settings must be set before components are created."""
         cls.check_arguments(kwargs)
         installation = Config()
         collection = begin_item(installation, kwargs.get("name", cls.name), kwargs.get("item"))
@@ -62,7 +62,7 @@ class PublicationSpider(BaseSpider):
         return spider
 
     def prepare_rendering(self) -> None:
-        """Make the browser known to the download handler."""
+        """Set the browser settings, and create the renderer."""
         from tarantula.browser.renderer import PageRenderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
@@ -71,15 +71,15 @@ class PublicationSpider(BaseSpider):
 
     @property
     def callback(self) -> Callable[..., Any]:
-        """What is called with an answer."""
+        """The callback of document requests."""
         return self.parse_rendered if self.collection.config.render else self.parse
 
     def parse(self, response: Response, **_: Any) -> list[CollectedDocument]:
-        """Make a document of an answer."""
+        """Return the document of a response."""
         return [document_of(*entry_and_exchange(response), self.collection.scope)]
 
     async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
-        """Make a document of an answer and of what a browser makes of it."""
+        """Return the document of a response, rendered in the browser."""
         entry, exchange = entry_and_exchange(response)
         assert self._renderer is not None
         try:
@@ -92,11 +92,11 @@ class PublicationSpider(BaseSpider):
         return [document]
 
     def failed(self, failure: Failure) -> list[CollectedDocument]:
-        """Make a document of an exchange that failed, or that a rule ended."""
+        """Return the document of an exchange that failed or was refused by a rule."""
         entry: FrontierEntry = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = failure.value
         if isinstance(error, FetchAbandoned):
-            # It waits again as soon as the collector leaves.
+            # The document waits again when the collector ends.
             return []
         if not isinstance(error, DownloadError):
             error = DownloadError(f"The document could not be collected: {error}.")
@@ -104,5 +104,5 @@ class PublicationSpider(BaseSpider):
 
 
 def spider_for(publication: str) -> type[PublicationSpider]:
-    """Generate the spider of one publication."""
+    """Create the spider class of one publication."""
     return type("PublicationSpider", (PublicationSpider,), {"name": publication})

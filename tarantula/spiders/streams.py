@@ -1,4 +1,4 @@
-"""The spider that reads streams: from an answer to what came of each source that wanted it."""
+"""The spider that reads streams: turns a response into one attempt for each source that wanted it."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     from tarantula.streams.reading.visits import StreamVisit
 
 INLINE_PARSE_BYTES = 64 * 1024
-"""Bytes of a page that are read on the event loop; more go to a thread."""
+"""Pages up to this size are parsed on the event loop; larger ones in a thread."""
 STREAM_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "tarantula.engine.scheduler.StreamScheduler",
-    # A server that does not answer keeps one of these until its time is over: the others go on.
+    # Servers that do not respond hold a slot until the timeout; the others must not wait for them.
     "CONCURRENT_REQUESTS": 512,
     "TARANTULA_ALLOW_PRIVATE": False,
     "DOWNLOADER_MIDDLEWARES": {"tarantula.middlewares.ScopeMiddleware": None},
@@ -61,11 +61,11 @@ STREAM_SETTINGS: dict[str, Any] = {
         "tarantula.extensions.ReadingLife": 100,
     },
 }
-"""What is different from a collection."""
+"""Settings that differ from those of a collection."""
 
 
 class StreamsSpider(BaseSpider):
-    """Reads every source, again and again: ``scrapy crawl streams``; or one of them once, with ``-a poll=NAME``."""
+    """Reads all sources continuously (``scrapy crawl streams``), or one source once (``-a poll=NAME``)."""
 
     name = "streams"
     arguments = frozenset({"poll"})
@@ -74,11 +74,11 @@ class StreamsSpider(BaseSpider):
 
     @classmethod
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
-        """Open the database first, and put the components of streams in the place of those of a collection."""
+        """Open the database first, and replace the components of a collection by those of streams."""
         require_packages()
         cls.check_arguments(kwargs)
         with suppress(TarantulaError):
-            # It is started when a source wants it; where it is missing, that source is told.
+            # The browser is started for the first source that needs it; if it is missing, that source gets the error.
             crawler.settings.setdict(browser_settings(crawler.settings["USER_AGENT"]), priority="spider")
         for key, value in STREAM_SETTINGS.items():
             if isinstance(value, dict):
@@ -101,7 +101,7 @@ class StreamsSpider(BaseSpider):
         return self.parse
 
     async def parse(self, response: Response, **_: Any) -> list[ReadAttempt]:
-        """Read an answer, or go where it leads."""
+        """Read a response, or follow its redirect."""
         visit, exchange = entry_and_exchange(response)
         target = redirect_location(exchange)
         if target is not None:
@@ -122,7 +122,7 @@ class StreamsSpider(BaseSpider):
         return attempts_from_exchange(visit, exchange)
 
     async def _parse_rendered(self, visit: StreamVisit, exchange: Exchange) -> list[ReadAttempt]:
-        """Read what a browser makes of an answer; its server is kept until that is done."""
+        """Read a response rendered in the browser; its server stays reserved until then."""
         try:
             if not 200 <= exchange.status < 300:
                 return attempts_from_exchange(visit, exchange)
@@ -144,7 +144,7 @@ class StreamsSpider(BaseSpider):
         return self._renderer
 
     def failed(self, failure: Failure) -> list[ReadAttempt]:
-        """Say why nothing came."""
+        """Return the failed attempts of an exchange that failed."""
         visit: StreamVisit = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = cast("Exception", failure.value)
         return [] if isinstance(error, FetchAbandoned) else failed_attempts(visit, error, _now())

@@ -70,7 +70,7 @@ def test_a_crawl(server: RawServer) -> None:
     assert {(made[path]["address"], made[path]["protocol"]) for path in classes} == {("127.0.0.1", "HTTP/1.1")}
     assert all(0 < made[path]["latency"] < 10 for path in classes)
     assert {path: item["error"] for path, item in made.items() if "error" in item} == {
-        "garbage": "InvalidResponse", "refused": "Refused", "large": "TooLarge", "late": "TookTooLong",
+        "garbage": "InvalidResponse", "refused": "RefusedByRule", "large": "BodyTooLarge", "late": "FetchTimeout",
     }  # fmt: skip
     assert made["refused"]["reason"] == "200 is not wanted."
     assert all(b"\r\nX-From: spider\r\n" in request for request in server.requests)

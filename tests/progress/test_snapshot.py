@@ -13,8 +13,7 @@ from tarantula.core.reasons import ItemReason
 from tarantula.core.states import DocumentState
 from tarantula.fetch.politeness import Politeness, ServerPause
 from tarantula.models import Document, Item, Server
-from tarantula.progress import counts as counts_part_due
-from tarantula.progress import counts as tally
+from tarantula.progress import counts as counts_module
 from tarantula.progress.snapshot import ItemSnapshot, ItemWatch
 from tarantula.store.commit_group import CommitGroup
 from tarantula.store.documents import DocumentOutcome, DocumentTable
@@ -61,9 +60,9 @@ def counts(seen: ItemSnapshot) -> dict[int, int]:
 def test_what_is_committed_is_seen_at_the_next_look(
     database: Database, database_config: Config, urn: str, often: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts_part_due, "PAUSE_FACTOR", 0 if often else 10**9)
-    monkeypatch.setattr(tally, "WHOLE", 0.0)
-    monkeypatch.setattr(tally, "PART", 0.0)
+    monkeypatch.setattr(counts_module, "PAUSE_FACTOR", 0 if often else 10**9)
+    monkeypatch.setattr(counts_module, "FULL_COUNT_SECONDS", 0.0)
+    monkeypatch.setattr(counts_module, "UNFINISHED_COUNT_SECONDS", 0.0)
     watch = ItemWatch(database_config, database, urn)
     assert counts(watch.snapshot()) == {-6: 13}
     finish(database, urn, 200, 200, 404)
@@ -163,7 +162,7 @@ def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: s
 def test_the_log_is_read_at_every_look(
     database: Database, database_config: Config, urn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts_part_due, "PAUSE_FACTOR", 10**9)
+    monkeypatch.setattr(counts_module, "PAUSE_FACTOR", 10**9)
     log = database_config.items / urn / "crawl.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text("Spider opened\n")

@@ -159,7 +159,7 @@ def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a
         desk = context_of(database)
         publications.add(desk, "demo", {"base_url": web.url(), "delay": 0})
         urn = publications.collect_now(desk, "demo")
-        with pytest.raises(TarantulaError, match=f"{urn} is under way"):
+        with pytest.raises(TarantulaError, match=f"{urn} is in progress"):
             publications.collect_now(desk, "demo")
         eventually(lambda: _item(database, urn).state == "archived")
         assert _item(database, urn).crashes == 0
