@@ -1,4 +1,4 @@
-"""Who sees badly, uses no mouse, or has only a telephone: what axe-core and a narrow window find on every page."""
+"""Accessibility: axe-core and narrow windows on every page."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.support.web_server import web_server
 
 GRAVE = ("serious", "critical")
 DESK, TELEPHONE = 1200, 390
-"""Pixels across."""
+"""Window widths in pixels."""
 PAGE = re.compile(r'@page\("([^"]+)"')
 
 
 def pages(urn: str) -> list[str]:
-    """Return the addresses of all pages: wherever a publication, an item or a document is named, one that is there."""
+    """Return the addresses of all pages, with an existing publication, item and document."""
     sources = (path.read_text(encoding="utf-8") for path in (ROOT / "tarantula" / "web" / "pages").glob("*.py"))
     paths = sorted(path for source in sources for path in PAGE.findall(source))
     assert "/items/{urn}/documents/{number}" in paths
@@ -40,7 +40,7 @@ def pages(urn: str) -> list[str]:
     return [*plain, *(path.format(urn=urn, name="fcul", number=1) for path in paths)]
 
 
-def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
+def test_no_page_has_serious_violations_and_all_fit_a_telephone(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database:
         images = {f"http://www.fc.ul.pt/{n}.gif": Stored(b"GIF89a" * n, "image/gif") for n in range(30)}
         urn = archive(sqlite_config, database, 6, images, every="monthly", start="2026-06-12 22:00")
@@ -57,7 +57,7 @@ def test_no_page_has_a_serious_fault_and_all_fit_a_telephone(sqlite_config: Conf
 
 
 def _follow(database: Database) -> None:
-    """Follow a source that is called as the publication is, and put it on the dashboard in several ways."""
+    """Create a source named like the publication, with several views on the dashboard."""
     source = followed(database, "fcul", {"students": "integer", "lat": "decimal", "lon": "decimal", "dean": "text"})
     for hour in range(3):
         rows = {
@@ -71,7 +71,7 @@ def _follow(database: Database) -> None:
 
 
 def _violations_of_a_bad_page(window: Page) -> list[str]:
-    """Return what is found of a button that nobody could name."""
+    """Return the violations of a page with an unlabelled button."""
     window.evaluate("document.querySelector('main').append(document.createElement('button'))")
     return _violations(window)
 
@@ -80,7 +80,7 @@ def _faults(window: Page, address: str) -> list[str]:
     window.set_viewport_size({"width": DESK, "height": 800})
     window.goto(address, wait_until="load")
     window.get_by_role("heading", level=1).wait_for()
-    # What takes a while to be counted has come.
+    # Wait for content that is loaded in the background.
     expect(window.locator(".q-spinner")).to_have_count(0)
     faults = _violations(window)
     window.set_viewport_size({"width": TELEPHONE, "height": 800})
@@ -89,7 +89,7 @@ def _faults(window: Page, address: str) -> list[str]:
 
 def _too_wide(window: Page) -> list[str]:
     try:
-        # Menus fold, and charts are drawn anew.
+        # Menus collapse, and charts are redrawn.
         window.wait_for_function(f"document.documentElement.scrollWidth <= {TELEPHONE}", timeout=5000)
     except TimeoutError:
         return [f"it is {window.evaluate('document.documentElement.scrollWidth')} pixels wide"]

@@ -1,4 +1,4 @@
-"""Alerts in the browser, and by the API: written, checked, tried on the past, shown when they fire, dismissed."""
+"""Alerts in the browser and through the API: created, checked, tested on the past, fired, dismissed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.web_server import api_client, settled, web_server
 from tests.web.test_people import PASSWORD, log_in
 
 
-def test_an_alert_is_written_and_shown_when_it_fires_to_its_owner_alone(sqlite_config: Config, window: Page) -> None:
+def test_an_alert_is_created_and_its_firing_is_shown_only_to_its_owner(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database, web_server() as place:
         with database.session() as session:
             for name in ("ana", "rui"):

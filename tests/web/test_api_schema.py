@@ -1,4 +1,4 @@
-"""The API against its own OpenAPI document: whatever is sent, no 5xx, and every answer as it is described."""
+"""The API against its OpenAPI document: no 5xx, every response as described."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.support.crawls import ROOT, collect, describe, only_item
 from tests.support.web_server import web_server
 
 FULL = bool(os.environ.get("TARANTULA_FULL_SIZE"))
-# PostgreSQL refuses more of what strangers send.
+# PostgreSQL refuses more input than SQLite.
 KINDS = ["sqlite", "postgresql"] if FULL else ["postgresql"]
 PHASES, EXAMPLES = ("coverage,fuzzing", "100") if FULL else ("fuzzing", "3")
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
 STARTING = "collect_publication|resume_item|convert_item|export_item|live|suggest_url"
-"""What starts processes, or goes on without end, is tried elsewhere; as is what removes what the rest looks at."""
+"""Routes that start processes or stream without end are tested elsewhere, as are those that remove test data."""
 REMOVING = "remove_item"
 SETTINGS = """
 [parameters]
@@ -46,8 +46,8 @@ SCHEMATHESIS = str(Path(sys.executable).with_name("schemathesis"))
 SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
 
 
-def way_in(database: Database) -> str:
-    """Make an administrator, who has logged in; return the cookie."""
+def admin_cookie(database: Database) -> str:
+    """Create an administrator and log in; return the cookie."""
     with database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
         accounts.add(session, "ivo", Role.READER, "correct horse battery")
@@ -55,10 +55,10 @@ def way_in(database: Database) -> str:
 
 
 @pytest.mark.parametrize("database_config", KINDS, indirect=True)
-def test_nothing_that_is_sent_breaks_the_api(
+def test_no_generated_request_breaks_the_api(
     database: Database, database_config: Config, tmp_path: Path, quick_passwords: None
 ) -> None:
-    cookie = way_in(database)
+    cookie = admin_cookie(database)
     with Web(SITE) as web:
         describe(database, "fcul", base_url=web.url(), robots=False)
         collect("fcul")
@@ -67,7 +67,7 @@ def test_nothing_that_is_sent_breaks_the_api(
     settings = tmp_path / "schemathesis.toml"
     settings.write_text(SETTINGS.format(urn=urn))
     with web_server() as place:
-        # It is put together when it is asked for first, which takes its time where much else is under way.
+        # The document is built on the first request, which takes a while on a busy machine.
         urlopen(f"{place.address}/api/openapi.json").close()
         command = [
             SCHEMATHESIS, "--config-file", str(settings), "run", f"{place.address}/api/openapi.json",
@@ -80,7 +80,7 @@ def test_nothing_that_is_sent_breaks_the_api(
             "NO_COLOR": "1",
             "no_proxy": "*",
         }
-        # It writes down what it did where it is started.
+        # Schemathesis writes its report to the working directory.
         done = subprocess.run(command, cwd=tmp_path, env={**os.environ, **told}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr
     assert "Authentication failed" not in done.stdout, done.stdout

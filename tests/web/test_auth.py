@@ -1,4 +1,4 @@
-"""Who comes in, who does not, and what a browser is told."""
+"""Authentication, sessions, cross-site requests and security headers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ NAMES = {"ana": Role.ADMINISTRATOR, "rui": Role.CURATOR, "eva": Role.READER}
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Iterator[ServiceContext]:
-    """The desk of whoever typed a command, with an administrator, a curator and a reader."""
+def context(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Iterator[ServiceContext]:
+    """Service context of the command line, with an administrator, a curator and a reader."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TARANTULA_HOME", str(tmp_path_factory.mktemp("office")))
         patch.delenv("TARANTULA_DATABASE_URL", raising=False)
@@ -36,8 +36,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> Ite
 
 
 @pytest.fixture(scope="module")
-def place(desk: ServiceContext) -> Iterator[WebServer]:
-    """The pages of that installation; one for all tests, which leave these accounts as they are."""
+def place(context: ServiceContext) -> Iterator[WebServer]:
+    """A web server for all tests of this module, which leave these accounts unchanged."""
     process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
     started.remove(process)
     assert process.stdout is not None
@@ -47,27 +47,27 @@ def place(desk: ServiceContext) -> Iterator[WebServer]:
 
 
 @pytest.fixture
-def ivo(desk: ServiceContext) -> Iterator[str]:
-    """A curator with whom a test does what it likes."""
-    accounts.add_account(desk, "ivo", Role.CURATOR, PASSWORD)
+def ivo(context: ServiceContext) -> Iterator[str]:
+    """A curator account that tests may change."""
+    accounts.add_account(context, "ivo", Role.CURATOR, PASSWORD)
     yield "ivo"
-    accounts.remove_account(desk, "ivo")
+    accounts.remove_account(context, "ivo")
 
 
 def shows(secret: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {secret}"}
 
 
-def token(desk: ServiceContext, name: str, role: Role | None = None) -> dict[str, str]:
-    return shows(tokens.add_token(desk, "test", role or NAMES[name], account=name).secret)
+def token(context: ServiceContext, name: str, role: Role | None = None) -> dict[str, str]:
+    return shows(tokens.add_token(context, "test", role or NAMES[name], account=name).secret)
 
 
 def log_in(client: httpx.Client, name: str, password: str = PASSWORD, **headers: str) -> httpx.Response:
     return client.post("/login", data={"name": name, "password": password}, headers=headers)
 
 
-def knock(place: WebServer, cookies: httpx.Cookies | None = None, **headers: str) -> int:
-    """Ask for the connection over which a page is told what is new; return the status."""
+def open_websocket(place: WebServer, cookies: httpx.Cookies | None = None, **headers: str) -> int:
+    """Open the WebSocket of a page; return the status."""
     path = "/_nicegui_ws/socket.io/?EIO=4&transport=websocket"
     upgrade = {
         "Connection": "Upgrade",
@@ -81,7 +81,7 @@ def knock(place: WebServer, cookies: httpx.Cookies | None = None, **headers: str
         return answer.status_code
 
 
-def test_another_site_gets_nowhere(place: WebServer, desk: ServiceContext) -> None:
+def test_cross_site_requests_are_refused(place: WebServer, context: ServiceContext) -> None:
     elsewhere: list[dict[str, str]] = [
         {"Origin": "https://evil.example"},
         {"Origin": "null"},
@@ -107,18 +107,20 @@ def test_another_site_gets_nowhere(place: WebServer, desk: ServiceContext) -> No
                 answer = client.request(method, path, json=body, headers=headers)
                 assert (answer.status_code, "another site" in answer.text) == (403, True), (method, path, headers)
                 assert "access-control-allow-origin" not in answer.headers
-            assert knock(place, client.cookies, **headers) == 403
-        assert knock(place, client.cookies, Origin=place.address) == 101
-        assert knock(place) == 403
+            assert open_websocket(place, client.cookies, **headers) == 403
+        assert open_websocket(place, client.cookies, Origin=place.address) == 101
+        assert open_websocket(place) == 403
         form = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
         assert client.post("/logout", headers=form).status_code == 403
         assert client.get("/", headers=form).status_code == 200
         assert client.get("/api/me").json() == {"name": "ana", "role": "administrator", "token": None}
-    assert [row.name for row in accounts.list_accounts(desk)] == ["ana", "eva", "rui"]
+    assert [row.name for row in accounts.list_accounts(context)] == ["ana", "eva", "rui"]
 
 
-def test_a_token_does_what_its_role_allows_and_opens_no_page(place: WebServer, desk: ServiceContext, ivo: str) -> None:
-    reader, curator, lesser = token(desk, "eva"), token(desk, "rui"), token(desk, "ana", Role.READER)
+def test_a_token_does_what_its_role_allows_and_opens_no_page(
+    place: WebServer, context: ServiceContext, ivo: str
+) -> None:
+    reader, curator, lesser = token(context, "eva"), token(context, "rui"), token(context, "ana", Role.READER)
     publication = {"name": "fcul", "base_url": "http://www.fc.ul.pt/"}
     with api_client(place.address) as client:
         for headers in (reader, lesser):
@@ -139,15 +141,15 @@ def test_a_token_does_what_its_role_allows_and_opens_no_page(place: WebServer, d
             answer = client.get("/api/publications", headers=headers)
             assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
             assert client.get("/metrics", headers=headers).status_code == 401
-        own = token(desk, ivo, Role.CURATOR)
+        own = token(context, ivo, Role.CURATOR)
         assert client.get("/api/publications", headers=own).status_code == 200
-        accounts.edit_account(desk, ivo, disabled=True)
+        accounts.edit_account(context, ivo, disabled=True)
         assert client.get("/api/publications", headers=own).status_code == 401
-    with desk.reading() as session:
+    with context.reading() as session:
         assert session.connection().exec_driver_sql("SELECT count(*) FROM publication").scalar() == 1
 
 
-def test_every_answer_tells_the_browser_what_not_to_do(place: WebServer) -> None:
+def test_every_response_has_security_headers(place: WebServer) -> None:
     with api_client(place.address) as client:
         for path in ("/login", "/", "/api/me", "/api/nowhere", "/health", "/favicon.ico", "/nowhere"):
             answer = client.get(path)
@@ -165,7 +167,7 @@ def test_every_answer_tells_the_browser_what_not_to_do(place: WebServer) -> None
             assert "script-src *" not in answer.headers.get("content-security-policy", "")
 
 
-def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: WebServer) -> None:
+def test_cookies_are_httponly_and_samesite(place: WebServer) -> None:
     with api_client(place.address) as client:
         cookie = log_in(client, "ana").headers["set-cookie"]
         behind = log_in(client, "ana", **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
@@ -175,8 +177,8 @@ def test_a_cookie_is_kept_from_scripts_and_from_other_sites(place: WebServer) ->
     assert "; Secure" in behind
 
 
-def test_requests_that_cannot_be_read_are_refused(place: WebServer, desk: ServiceContext) -> None:
-    headers = token(desk, "ana")
+def test_invalid_requests_are_refused(place: WebServer, context: ServiceContext) -> None:
+    headers = token(context, "ana")
     with api_client(place.address, headers=headers) as client:
         for path in ("/api/people/a%00b", "/api/items?publication=%00", "/%00"):
             assert client.get(path).status_code == 400
@@ -194,7 +196,7 @@ def test_requests_that_cannot_be_read_are_refused(place: WebServer, desk: Servic
         assert (answer.status_code, answer.headers["allow"]) == (405, "GET, POST")
 
 
-def test_somebody_logs_in_and_out(place: WebServer, window: Page) -> None:
+def test_login_and_logout(place: WebServer, window: Page) -> None:
     window.goto(f"{place.address}/publications?x=1")
     expect(window).to_have_url(f"{place.address}/login?next=/publications%3Fx%3D1")
     for password, complaint in (("wrong wrong wrong", "The name or the password is wrong."), (PASSWORD, "")):
@@ -214,7 +216,7 @@ def test_somebody_logs_in_and_out(place: WebServer, window: Page) -> None:
     assert window.locator("input[name=next]").get_attribute("value") == "/"
 
 
-def test_logins_that_fail_are_slowed_down(place: WebServer, ivo: str) -> None:
+def test_failed_logins_are_throttled(place: WebServer, ivo: str) -> None:
     with api_client(place.address) as client:
         codes = [log_in(client, ivo, "wrong wrong wrong").status_code for _ in range(12)]
         answer = log_in(client, ivo)
@@ -224,14 +226,14 @@ def test_logins_that_fail_are_slowed_down(place: WebServer, ivo: str) -> None:
     assert answer.status_code == 303 or int(answer.headers["retry-after"]) >= 1
 
 
-def test_it_refuses_to_be_reached_from_elsewhere_while_there_is_no_account(config: Config) -> None:
+def test_without_an_account_only_loopback_is_served(config: Config) -> None:
     code, out, err = run(TARANTULA, "web", "--host", "0.0.0.0", "--port", "0", "--replay-port", "0")
     assert (code, out) == (2, "")
     assert err.startswith("There is no account yet, and 0.0.0.0 can be reached from elsewhere.")
 
 
-def test_an_open_page_is_cut_off_when_its_session_ends(
-    place: WebServer, desk: ServiceContext, ivo: str, window: Page
+def test_an_open_page_is_disconnected_when_its_session_ends(
+    place: WebServer, context: ServiceContext, ivo: str, window: Page
 ) -> None:
     window.goto(f"{place.address}/login")
     window.get_by_label("Name").fill(ivo)
@@ -239,7 +241,7 @@ def test_an_open_page_is_cut_off_when_its_session_ends(
     window.get_by_role("button", name="Log in").click()
     expect(window.get_by_text("ivo · curator")).to_be_visible()
     with window.expect_event("websocket"):
-        # Its connection is closed, and it tries to open another one.
-        accounts.edit_account(desk, ivo, disabled=True)
+        # The connection is closed, and the page tries to open another one.
+        accounts.edit_account(context, ivo, disabled=True)
     window.goto(f"{place.address}/")
     expect(window).to_have_url(f"{place.address}/login?next=/")

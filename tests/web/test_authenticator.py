@@ -1,4 +1,4 @@
-"""The gate: what it remembers of those who come in."""
+"""Sessions, tokens and one-time codes of the authenticator."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def seen(authenticator: Authenticator) -> datetime:
         return session.scalars(select(LoginSession.seen_at)).one()
 
 
-def test_of_many_who_have_the_printed_code_one_comes_in(authenticator: Authenticator) -> None:
+def test_a_one_time_code_works_once(authenticator: Authenticator) -> None:
     code = authenticator.create_code()
     assert authenticator.redeem_code("wrong") is None
     with ThreadPoolExecutor(8) as pool:
@@ -44,7 +44,7 @@ def test_of_many_who_have_the_printed_code_one_comes_in(authenticator: Authentic
     assert (person.role, person.account_id) == (Role.ADMINISTRATOR, None)
 
 
-def test_the_printed_code_ends_with_the_first_account(authenticator: Authenticator) -> None:
+def test_one_time_codes_end_with_the_first_account(authenticator: Authenticator) -> None:
     inside, code = authenticator.redeem_code(authenticator.create_code()), authenticator.create_code()
     with authenticator.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
@@ -52,7 +52,7 @@ def test_the_printed_code_ends_with_the_first_account(authenticator: Authenticat
     assert authenticator.person_of_session(inside) is None
 
 
-def test_only_what_somebody_does_keeps_a_session_going(authenticator: Authenticator) -> None:
+def test_only_user_activity_extends_a_session(authenticator: Authenticator) -> None:
     with authenticator.database.session() as session:
         accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
     secret = authenticator.log_in("ana", PASSWORD, "192.0.2.7")
@@ -68,7 +68,7 @@ def test_only_what_somebody_does_keeps_a_session_going(authenticator: Authentica
     assert authenticator.person_of_session(secret) is None
 
 
-def test_it_is_known_when_a_token_was_last_used(authenticator: Authenticator) -> None:
+def test_the_last_use_of_a_token_is_recorded(authenticator: Authenticator) -> None:
     with authenticator.database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
         _, secret = tokens.create_token(session, account, "harvest", Role.READER, None)
@@ -79,7 +79,7 @@ def test_it_is_known_when_a_token_was_last_used(authenticator: Authenticator) ->
         assert authenticator.person_of_token(wrong) is None
 
 
-def test_an_answer_that_goes_on_and_on_ends_with_its_session(
+def test_a_streamed_response_ends_with_its_session(
     authenticator: Authenticator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(auth, "SESSION_CHECK_SECONDS", 0.0)

@@ -1,4 +1,4 @@
-"""Walking through an item in a browser, holding it against the one before, and deciding about it."""
+"""Browsing an item, comparing it with the previous one, deciding about it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def pages(hours: str, **more: str) -> monthly_items.Pages:
 
 @pytest.fixture
 def place(config: Config) -> Iterator[WebServer]:
-    """The pages, with two items of a publication."""
+    """A web server with two items of a publication."""
     with open_database(config) as database:
         first = archive(config, database, 1, pages("Aberto das 9 às 17."))
         second = archive(config, database, 2, pages("Aberto das 9 às 19.", late="<p>late"))
@@ -60,16 +60,16 @@ SECOND = "fcul-20260201T000000"
 
 
 def shown(window: Page, title: str) -> Frame:
-    """Wait until a page is told of beside its frame, and return the frame."""
+    """Wait until the details of a page are shown, and return its frame."""
     expect(window.get_by_role("heading", level=2).first).to_have_text(title)
     frame = window.locator("iframe").first.element_handle().content_frame()
     assert frame is not None
-    # A frame is empty until what is to be shown in it has come.
+    # The frame is empty until its page has loaded.
     frame.wait_for_url(re.compile("^http"))
     return frame
 
 
-def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, config: Config) -> None:
+def test_an_item_is_browsed_compared_and_decided(place: WebServer, window: Page, config: Config) -> None:
     place.enter(window)
     window.goto(f"{place.address}/validation")
     window.get_by_role("link", name=SECOND).click()
@@ -78,12 +78,12 @@ def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, 
     expect(first_looks.get_by_text("Changed", exact=True)).to_be_visible()
     window.get_by_role("link", name="Browse its pages").click()
 
-    walks_by_links_and_keys(window)
-    holds_it_against_the_item_before(window)
-    framesets_work(window)
+    browse_by_links_and_keys(window)
+    compare_with_the_previous_item(window)
+    check_framesets(window)
     with open_database(config) as database, database.reading() as session:
         packed = session.scalars(select(Document.id).where(Document.url == f"{BASE}data.zip", Document.item_id == 2))
-        bytes_are_shown_or_handed_over(window, packed.one())
+        check_original_responses(window, packed.one())
 
     window.get_by_role("link", name="Validate", exact=True).click()
     window.get_by_role("button", name="Reject").click()
@@ -91,7 +91,7 @@ def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, 
     window.get_by_label("Reason").fill("The hours are <b>wrong</b>.")
     window.get_by_role("button", name="Reject").click()
     expect(window.get_by_text("Rejected.", exact=True).first).to_be_visible()
-    # The form is made anew when the decision is told of.
+    # The form is redrawn after the decision.
     expect(window.get_by_role("row").nth(1)).to_contain_text("The hours are <b>wrong</b>.")
     window.get_by_label("Reason").fill("They are right.")
     window.get_by_role("button", name="Accept").click()
@@ -105,8 +105,8 @@ def test_a_librarian_walks_compares_and_decides(place: WebServer, window: Page, 
     ]
 
 
-def walks_by_links_and_keys(window: Page) -> None:
-    """The page beside the frame follows the reader, and the reader goes on by keys, in the frame and beside it."""
+def browse_by_links_and_keys(window: Page) -> None:
+    """The details follow the links in the frame, and keyboard shortcuts work inside and outside the frame."""
     frame = shown(window, "Faculdade")
     expect(window.get_by_text("Page 1 of 6")).to_be_visible()
     assert frame.evaluate("getComputedStyle(document.querySelector('p')).color") == "rgb(1, 2, 3)"
@@ -130,8 +130,8 @@ def walks_by_links_and_keys(window: Page) -> None:
     window.get_by_role("switch", name="Keyboard shortcuts").click()
 
 
-def holds_it_against_the_item_before(window: Page) -> None:
-    """What changed is marked in the page, and told word by word beside it."""
+def compare_with_the_previous_item(window: Page) -> None:
+    """Changes are highlighted in the page and listed in the panel."""
     window.locator("#main").press("c")
     expect(window.locator("del")).to_have_text("17")
     expect(window.locator("ins")).to_have_text("19")
@@ -146,15 +146,15 @@ def holds_it_against_the_item_before(window: Page) -> None:
 
 
 def marked(frame: Frame) -> list[str]:
-    """Return what is marked in a page, as soon as something is."""
+    """Return the highlighted texts of a page, once there are any."""
     found = "[...(CSS.highlights.get('tarantula') || [])].map(String)"
     frame.wait_for_function(f"{found}.length > 0")
     marks: list[str] = frame.evaluate(found)
     return marks
 
 
-def framesets_work(window: Page) -> None:
-    """A link of one frame leads another, though no sealed frame may do that by itself."""
+def check_framesets(window: Page) -> None:
+    """A link can navigate another frame of a frameset, although a sandboxed frame may not."""
     window.locator("#main").press("n")
     frame = shown(window, "Molduras")
     window.frame_locator("iframe").first.frame_locator("frame[name=text]").locator("p").wait_for()
@@ -167,8 +167,8 @@ def framesets_work(window: Page) -> None:
     assert frame.child_frames == []
 
 
-def bytes_are_shown_or_handed_over(window: Page, number: int) -> None:
-    """A page is shown as its source, and what no browser shows is saved."""
+def check_original_responses(window: Page, number: int) -> None:
+    """An HTML document is shown as source, and types that browsers cannot display are downloaded."""
     with window.expect_popup() as opened:
         window.get_by_role("link", name="Original response").click()
     expect(opened.value.locator("body")).to_contain_text("<title>Horário</title>")

@@ -1,4 +1,4 @@
-"""Views as charts: what strangers wrote is a value in them, never a key and never code."""
+"""Chart options: text from other sites is a value, never a key and never code."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ PRICE, COUNT, PLACE = (
 
 
 def point(at: int, value: float) -> TrackPoint:
-    """Return a point of one value."""
+    """Return a point with one value."""
     return TrackPoint(at, value, WindowSummary(1, value, value, value, value, value))
 
 
-def sight(kind: ViewKind) -> ViewProjection:
-    """Return what somebody sees of a hostile source."""
+def projection(kind: ViewKind) -> ViewProjection:
+    """Return the projection of a view of a hostile source."""
     view = read_view({"kind": kind, "parts": [{"source": "s", "field": "x"}]})
     cells = {"a": ViewCell("12.5", 12.5), "b": ViewCell("3", 3.0), "c": ViewCell(HOSTILE)}
     tracks = [
@@ -48,7 +48,7 @@ def sight(kind: ViewKind) -> ViewProjection:
 
 
 def keys(options: Any) -> Iterator[tuple[str, Any]]:
-    """Yield every key with its value, however deep."""
+    """Yield every key with its value, at any depth."""
     if isinstance(options, dict):
         for key, value in options.items():
             yield key, value
@@ -59,8 +59,8 @@ def keys(options: Any) -> Iterator[tuple[str, Any]]:
 
 
 @pytest.mark.parametrize("kind", [*CATEGORY_CHARTS, ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER])
-def test_what_strangers_wrote_is_never_code(kind: ViewKind) -> None:
-    seen = sight(kind)
+def test_foreign_text_is_never_code(kind: ViewKind) -> None:
+    seen = projection(kind)
     options = CATEGORY_CHARTS[kind](seen) if kind in CATEGORY_CHARTS else timeline_chart(seen)
     found = list(keys(options))
     assert {value for key, value in found if key.startswith(":")} <= CODE
@@ -90,7 +90,7 @@ def test_each_unit_has_a_scale_and_more_than_two_have_panels() -> None:
     assert (len(many["grid"]), many["dataZoom"][0]["xAxisIndex"]) == (3, [0, 1, 2])
 
 
-def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
+def test_the_naming_column_is_no_node_of_a_network() -> None:
     start, end = ViewColumn("d", "from", ValueKind.TEXT, "", "s"), ViewColumn("e", "to", ValueKind.TEXT, "", "s")
     flights = {"TP1": ("LIS", "OPO"), "TP2": ("LIS", "FNC")}
     records = [
@@ -113,26 +113,26 @@ def test_a_network_of_rows_knows_which_column_only_names_them() -> None:
         ([(-80, -170), (80, 170)], {"0°", "60° S", "90° E"}),
     ],
 )
-def test_a_net_of_degrees_fits_the_places(found: list[tuple[float, float]], labels: set[str]) -> None:
+def test_the_grid_fits_the_places(found: list[tuple[float, float]], labels: set[str]) -> None:
     lines = grid_lines(bounds_of([MapPlace(up, across, "", "") for up, across in found]))
     assert labels <= {line.label for line in lines}
     assert len(lines) < 60
     assert all(abs(up) <= 85 and abs(across) <= 180 for line in lines for up, across in line.ends)
 
 
-def test_two_values_are_held_against_each_other_at_the_same_moment() -> None:
-    pairs = scatter_pairs(sight(ViewKind.SCATTER))
+def test_scatter_pairs_are_of_the_same_time() -> None:
+    pairs = scatter_pairs(projection(ViewKind.SCATTER))
     assert pairs is not None
     assert pairs[2] == [(HOSTILE, [[5, 1], [7, 1], [7, 2]])]
 
 
-def test_what_is_less_than_nothing_has_no_place_in_a_pie() -> None:
-    (pie,) = CATEGORY_CHARTS[ViewKind.PIE](sight(ViewKind.PIE))["series"]
+def test_a_pie_has_only_positive_numbers() -> None:
+    (pie,) = CATEGORY_CHARTS[ViewKind.PIE](projection(ViewKind.PIE))["series"]
     assert [one["value"] for one in pie["data"]] == [12.5, 3.0]
 
 
-def test_words_are_larger_the_more_they_count() -> None:
-    cloud = cloud_tags(sight(ViewKind.TAG_CLOUD))
+def test_tags_grow_with_their_weight() -> None:
+    cloud = cloud_tags(projection(ViewKind.TAG_CLOUD))
     assert max(cloud, key=lambda tag: tag.size).weight == 12.5
     text = read_view({"kind": "tag cloud", "parts": [{"source": "s", "field": "x"}]})
     records = [ViewRecord("1", {"c": ViewCell("Lisboa e Porto")}), ViewRecord("2", {"c": ViewCell("LISBOA outra vez")})]
@@ -140,8 +140,8 @@ def test_words_are_larger_the_more_they_count() -> None:
     assert [(tag.word, tag.weight) for tag in words] == [("Lisboa", 2), ("outra", 1), ("Porto", 1)]
 
 
-def test_rows_that_say_where_they_are_have_a_place() -> None:
-    (place,) = map_places(sight(ViewKind.MAP))
+def test_rows_with_coordinates_are_on_the_map() -> None:
+    (place,) = map_places(projection(ViewKind.MAP))
     assert (place.latitude, place.longitude, place.name) == (12.5, 3.0, HOSTILE)
 
 
@@ -160,7 +160,7 @@ def test_a_gauge_goes_to_a_round_number(value: float, kind: ValueKind, between: 
     assert gauge_limits(value, ViewColumn("a", "", kind)) == between
 
 
-def test_values_are_written_in_the_language_of_the_reader() -> None:
+def test_values_are_formatted_in_the_readers_language() -> None:
     worked = ViewColumn("d", "a / b", ValueKind.DECIMAL)
     assert format_cell(ViewCell("2.34615384615", 2.34615384615), worked) == "2.3462"
     assert format_cell(None, worked) == "–"

@@ -1,4 +1,4 @@
-"""The dashboard in a browser: views of all kinds, a window that is dragged, an order that is kept, who sees what."""
+"""The dashboard in a browser: all view kinds, dragged windows, order, visibility."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.web.test_people import PASSWORD, log_in
 FIND = "Add a source: type to search"
 HOSTILE = "Benfica <img src=x onerror=stung()> {{7*7}}"
 HOURS = 3_600_000
-"""Milliseconds of one."""
+"""Milliseconds per hour."""
 WINDOW = "getElement({}).chart.getOption()"
 KINDS = (
     *("Text", "One line", "Area chart", "Bar chart", "Pie chart", "Gauge", "Scatter plot", "Treemap", "Tag cloud"),
@@ -28,7 +28,7 @@ KINDS = (
 
 
 def league(database: Database) -> None:
-    """Follow three teams, one of them with a name that wants to be markup, on a map."""
+    """Create a source with three teams on a map; one name contains markup."""
     fields = {"points": "integer", "lat": "decimal", "lon": "decimal", "coach": "text"}
     source = followed(database, "hoquei.liga", fields, title="Liga", tags=["desporto"])
     for hour in range(3):
@@ -40,18 +40,18 @@ def league(database: Database) -> None:
 
 
 def weather(database: Database) -> None:
-    """Follow a temperature for two weeks, one value an hour."""
+    """Create a source with two weeks of hourly temperatures."""
     source = followed(database, "weather.lisboa", {"temperature": "decimal"}, title="Tempo em Lisboa")
     were_read(database, source, "temperature", [(now() - hour * HOUR, 10 + hour % 17) for hour in range(336, 0, -1)])
 
 
 def card(window: Page, name: str) -> Locator:
-    """Return the card of that title."""
+    """Return the card with a title."""
     return window.get_by_role("article", name=name)
 
 
 def add(window: Page, words: str, title: str) -> Locator:
-    """Type words, and choose what is suggested."""
+    """Type words, and select the suggestion."""
     window.get_by_label(FIND).fill(words)
     window.get_by_role("button", name=title).click()
     expect(card(window, title)).to_be_visible()
@@ -59,7 +59,7 @@ def add(window: Page, words: str, title: str) -> Locator:
 
 
 def expect_order(window: Page, *titles: str) -> None:
-    """See that the cards have these titles, in this order."""
+    """Check that the cards have these titles, in this order."""
     expect(window.get_by_role("article").get_by_role("heading", level=2)).to_have_text(list(titles))
 
 
@@ -69,7 +69,7 @@ def dashboard(place: WebServer, window: Page) -> None:
     window.wait_for_function("window.did_handshake")
 
 
-def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config, window: Page) -> None:
+def test_sources_are_added_and_shown_in_every_view_kind(sqlite_config: Config, window: Page) -> None:
     complaints: list[str] = []
     window.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
     with open_database(sqlite_config) as database:
@@ -85,7 +85,7 @@ def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config,
         expect(table.get_by_role("cell", name=HOSTILE).first).to_be_visible()
         chart = add(window, "temp lisb", "Tempo em Lisboa")
         expect(chart.locator("canvas")).to_be_visible()
-        a_menu_asked_for_twice_obeys(window, table)
+        choose_from_a_menu_requested_twice(window, table)
         for kind in KINDS:
             table.get_by_role("button", name="Show as").click()
             window.get_by_role("menuitem", name=kind, exact=True).click()
@@ -95,8 +95,8 @@ def test_sources_are_added_by_words_and_seen_in_every_way(sqlite_config: Config,
         assert window.evaluate("window.stung") is None
         assert window.locator("#main img").count() == 0
         assert complaints == []
-        edited(window, table)
-        arranged(window, place)
+        edit_a_view(window, table)
+        arrange_cards(window, place)
 
 
 def test_a_window_is_dragged_along_time_and_fits_a_telephone(sqlite_config: Config, window: Page) -> None:
@@ -108,8 +108,8 @@ def test_a_window_is_dragged_along_time_and_fits_a_telephone(sqlite_config: Conf
         dashboard(place, window)
         add(window, "temp", "Tempo em Lisboa")
         expect(card(window, "Tempo em Lisboa").locator("canvas")).to_be_visible()
-        dragged(window)
-        on_a_telephone(window)
+        drag_the_window(window)
+        check_on_a_telephone(window)
 
 
 def _check_inside(place: WebServer, url: str, complaints: list[str]) -> None:
@@ -117,8 +117,8 @@ def _check_inside(place: WebServer, url: str, complaints: list[str]) -> None:
         complaints.append(f"asked for {url}")
 
 
-def a_menu_asked_for_twice_obeys(window: Page, table: Locator) -> None:
-    """Whoever asks for a menu again, and chooses before the answer has come, has chosen."""
+def choose_from_a_menu_requested_twice(window: Page, table: Locator) -> None:
+    """A choice made in a menu counts, even if the menu was requested twice."""
     button = table.get_by_role("button", name="Show as")
     button.click()
     chosen = window.get_by_role("menuitem", name="Text", exact=True)
@@ -127,8 +127,8 @@ def a_menu_asked_for_twice_obeys(window: Page, table: Locator) -> None:
     expect(table.locator("dl").first).to_be_visible()
 
 
-def edited(window: Page, table: Locator) -> None:
-    """A formula, a condition and an order are seen at once; what makes no sense is refused with a sentence."""
+def edit_a_view(window: Page, table: Locator) -> None:
+    """A formula, a condition and an order take effect at once; invalid ones are refused with a message."""
     table.get_by_role("button", name="Edit").click()
     window.get_by_label("Title", exact=True).fill("Campeonato")
     window.get_by_role("button", name="Add a formula").click()
@@ -146,8 +146,8 @@ def edited(window: Page, table: Locator) -> None:
     expect(changed.get_by_role("cell", name="Porto")).to_have_count(0)
 
 
-def arranged(window: Page, place: WebServer) -> None:
-    """Cards are moved by keys and by dragging, folded, and are so after the page is loaded anew."""
+def arrange_cards(window: Page, place: WebServer) -> None:
+    """Cards are moved by keys and by dragging, and folded; the order is kept after a reload."""
     expect_order(window, "Tempo em Lisboa", "Campeonato")
     handle = card(window, "Tempo em Lisboa").get_by_role("button", name="Move")
     handle.focus()
@@ -177,13 +177,13 @@ def _drag(window: Page, what: Locator, where: Locator) -> None:
     for step in range(1, 11):
         x = start["x"] + (end["x"] - start["x"]) * step / 10
         window.mouse.move(x + 4, start["y"] + (end["y"] - start["y"]) * step / 10 + 4)
-        # Whoever drags sees each place that is passed before the next one.
+        # Wait for each position before the next one, as a user does.
         window.evaluate("new Promise((seen) => requestAnimationFrame(() => requestAnimationFrame(seen)))")
     window.mouse.up()
 
 
-def dragged(window: Page) -> None:
-    """A window that is dragged shows what was before; buttons move it too, and a table has the figures."""
+def drag_the_window(window: Page) -> None:
+    """A dragged window shows earlier data; buttons move it too, and a table has the values."""
     chart = card(window, "Tempo em Lisboa")
     canvas = chart.locator("canvas")
     number = chart.locator(".nicegui-echart").get_attribute("id")
@@ -212,8 +212,8 @@ def dragged(window: Page) -> None:
     expect(chart.get_by_role("region", name="Summary of the window")).to_contain_text("Temperature".lower())
 
 
-def on_a_telephone(window: Page) -> None:
-    """Nothing is wider than a telephone."""
+def check_on_a_telephone(window: Page) -> None:
+    """No element is wider than a telephone screen."""
     window.set_viewport_size({"width": 360, "height": 740})
     window.wait_for_function("document.documentElement.scrollWidth <= 360")
     canvas = card(window, "Tempo em Lisboa").locator("canvas").bounding_box()
@@ -224,7 +224,7 @@ def on_a_telephone(window: Page) -> None:
 
 @contextmanager
 def dashboard_of(name: str, browser: Browser, place: WebServer) -> Iterator[Page]:
-    """Log in, in a browser of one's own."""
+    """Log in, in a separate browser."""
     with window_of(browser, locale="en-GB") as page:
         page.goto(f"{place.address}/login")
         log_in(page, name)
@@ -233,7 +233,7 @@ def dashboard_of(name: str, browser: Browser, place: WebServer) -> Iterator[Page
         yield page
 
 
-def test_nobody_sees_private_sources_of_others_not_even_by_push(
+def test_private_sources_are_hidden_from_other_accounts_also_in_live_updates(
     sqlite_config: Config, chromium: str, quick_passwords: None
 ) -> None:
     with open_database(sqlite_config) as database:
@@ -262,11 +262,11 @@ def test_nobody_sees_private_sources_of_others_not_even_by_push(
             eva.goto(f"{place.address}/sources")
             expect(eva.get_by_role("link", name="user.ana.preco")).to_be_visible()
             expect(eva.get_by_text("saldo")).to_have_count(0)
-            taken_over(database, place, ana, eva, ours)
+            copy_a_shared_view(database, place, ana, eva, ours)
 
 
-def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours: int) -> None:
-    """A view that is shared is taken over, and shows nothing more once its source is private."""
+def copy_a_shared_view(database: Database, place: WebServer, ana: Page, eva: Page, ours: int) -> None:
+    """A shared view is copied, and shows no data once its source is private."""
     for title in ("O meu saldo", "O preço"):
         card(ana, title).get_by_role("button", name="More").click()
         ana.get_by_role("menuitem", name="Share with others").click()
@@ -287,6 +287,6 @@ def taken_over(database: Database, place: WebServer, ana: Page, eva: Page, ours:
     was_read(database, ours, now(), {"": {"price": "99.25"}})
     dashboard(place, ana)
     expect(card(ana, "O preço").locator(".value")).to_contain_text("99.25")
-    # She was told that there is something new, looked, and saw nothing of it.
+    # The other account was notified of a change, reloaded, and saw nothing of the private source.
     expect(eva.get_by_text("was removed, or you may not see it")).to_be_visible()
     assert "99.25" not in eva.content()

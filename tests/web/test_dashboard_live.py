@@ -1,4 +1,4 @@
-"""From the page of a stranger to the screen: read by a reader, told to the dashboard, seen within a second."""
+"""From a changed page to the dashboard within a second."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ SEEN = """(wanted) => new Promise((seen) => {
   };
   look();
 })"""
-"""Says when, in milliseconds since 1970, a value is on the screen."""
+"""Script that returns when a value appears on the screen, in milliseconds since 1970."""
 
 VALUES = [f"{number}.25" for number in range(42, 57)]
-"""Of the price, one after the other, until two of three are seen within a second."""
+"""Successive prices, until two of three are shown within a second."""
 
 
 def price(value: str) -> Answer:
-    """A page with a price on it."""
+    """A page with a price."""
     return Answer(f"<h1>Mercado</h1><p>Preço: <b class='price'>{value}</b> EUR</p>")
 
 
 @contextmanager
 def reader() -> Iterator[None]:
-    """Read sources, as a person starts it."""
+    """Run a stream reader process."""
     process = start([TARANTULA, "stream", "read"])
     try:
         yield
@@ -50,8 +50,8 @@ def reader() -> Iterator[None]:
         process.communicate(timeout=TIMEOUT_SECONDS)
 
 
-def kept_at(database: Database, value: str) -> int:
-    """Return when a value was read."""
+def stored_at(database: Database, value: str) -> int:
+    """Return when a value was stored."""
 
     def at() -> int | None:
         with database.reading() as session:
@@ -60,9 +60,7 @@ def kept_at(database: Database, value: str) -> int:
     return eventually(at)
 
 
-def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
-    sqlite_config: Config, window: Page
-) -> None:
+def test_a_reading_is_on_the_dashboard_within_a_second(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database, Web({"/": price("41.50")}) as web:
         fields = {"price": "decimal"}
         followed(database, "mercado.preco", fields, url=web.url(), interval=1, robots=False, title="Mercado")
@@ -71,7 +69,7 @@ def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
             who = window.locator('a[href="/account"]').inner_text().partition(" ")[0]
             desk = context_of(database, Role.READER, who)
             alerts.add_alert(desk, "mercado.preco", {"name": "Caro", "condition": "price > 42"})
-            kept_at(database, "41.5")
+            stored_at(database, "41.5")
             dashboard(place, window)
             shown = add(window, "mercado", "Mercado")
             shown.get_by_role("button", name="Show as").click()
@@ -80,7 +78,7 @@ def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
             late = list[float]()
             for value in VALUES:
                 late.append(_seconds_late(database, web, window, value))
-                # Others use the machine too, and may disturb some.
+                # Other processes may delay single values.
                 if len(late) >= 3 and sorted(late[-3:])[1] < 1:
                     break
             print("seconds from the reading to the screen:", late)
@@ -94,4 +92,4 @@ def test_what_changes_on_a_page_is_on_the_screen_within_a_second_of_its_reading(
 def _seconds_late(database: Database, web: Web, window: Page, value: str) -> float:
     web.routes["/"] = price(value)
     seen_at = window.evaluate(SEEN, value)
-    return float(seen_at / 1000 - kept_at(database, value) / SECOND)
+    return float(seen_at / 1000 - stored_at(database, value) / SECOND)

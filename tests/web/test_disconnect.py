@@ -1,4 +1,4 @@
-"""Somebody who leaves before the answer is there is no error of ours; anything else that goes wrong is."""
+"""Clients that disconnect before the response are no error; other failures are."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from starlette.types import Message, Receive, Scope, Send
 from tarantula.web.middleware import NO_RESPONSE, DisconnectMiddleware
 
 
-def ask(complaint: str, message: str) -> None:
-    """Ask an application that hears a message, and then fails."""
+def call(complaint: str, message: str) -> None:
+    """Call an app that receives a message and then fails."""
 
     async def failing(scope: Scope, receive: Receive, send: Send) -> None:
         await receive()
@@ -21,16 +21,16 @@ def ask(complaint: str, message: str) -> None:
         return {"type": message}
 
     async def send(_message: Message) -> None:
-        """Nobody hears it."""
+        """Discard the message."""
 
     asyncio.run(DisconnectMiddleware(failing)({"type": "http"}, receive, send))
 
 
-def test_an_answer_that_nobody_waits_for_is_no_error() -> None:
-    ask(NO_RESPONSE, "http.disconnect")
+def test_a_disconnected_client_is_no_error() -> None:
+    call(NO_RESPONSE, "http.disconnect")
 
 
 @pytest.mark.parametrize(("complaint", "message"), [(NO_RESPONSE, "http.request"), ("broken", "http.disconnect")])
-def test_anything_else_is(complaint: str, message: str) -> None:
+def test_other_failures_are_errors(complaint: str, message: str) -> None:
     with pytest.raises(RuntimeError, match=complaint):
-        ask(complaint, message)
+        call(complaint, message)

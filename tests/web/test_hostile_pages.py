@@ -1,4 +1,4 @@
-"""A page that was collected gets nowhere: not to the web, not to us, not to its reader."""
+"""Hostile archived pages reach neither the web, nor the management pages, nor the reader."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from tests.support.web_server import WebServer, web_server
 
 ANYTHING = Answer("window.stung = 'network'", "text/javascript", headers={"Access-Control-Allow-Origin": "*"})
 MOMENT, MOMENTS = 100, 300
-"""Milliseconds between two looks into the traps, and how many looks."""
+"""Milliseconds between two checks of the traps, and number of checks."""
 PEER = "peer connection"
-"""What Chromium cannot be told to refuse a script: hence none runs."""
+"""WebRTC, which Chromium cannot block by policy: therefore no foreign script runs."""
 
 
 class Trap(NamedTuple):
-    """Everything that a page could reach, and an item with pages that try."""
+    """Servers that a hostile page could reach, and an item with pages that try to."""
 
     place: WebServer
     network: Web
     silent: RawServer
-    """Knows who connects, though nobody says a word."""
+    """Records connections that send no data."""
     stun: socket.socket
     web: HostileWeb
     urn: str
     ids: dict[str, int]
 
     def caught(self) -> set[str]:
-        """Return what was reached since the last time."""
+        """Return what was reached since the last call."""
         reached = {visit.path.partition("?")[0] for visit in self.network.visits}
         reached |= {"connection" for _ in self.silent.peers}
         try:
@@ -54,18 +54,18 @@ class Trap(NamedTuple):
         return reached
 
     def open(self, window: Page, path: str) -> Frame:
-        """Look at a page of the item; return its frame."""
+        """Open a page of the item; return its frame."""
         window.goto(f"{self.place.address}/items/{self.urn}/browse?document={self.ids[path]}")
         window.locator("iframe").wait_for(state="attached")
-        frame = sealed(window)
-        # A frame is empty until what is to be shown in it has come.
+        frame = archived_frame(window)
+        # The frame is empty until its page has loaded.
         frame.wait_for_url(re.compile("^http"))
         return frame
 
 
 @contextmanager
 def trap(database: Database) -> Iterator[Trap]:
-    """Collect a hostile site, as anybody would, while the pages are open."""
+    """Collect a hostile site while the pages are open."""
     with (
         web_server() as place,
         Web({}, fallback=ANYTHING) as network,
@@ -83,13 +83,13 @@ def trap(database: Database) -> Iterator[Trap]:
             yield Trap(place, network, silent, stun, web, only_item(database).urn, ids)
 
 
-def sealed(window: Page) -> Frame:
+def archived_frame(window: Page) -> Frame:
     """Return the frame of the archived page."""
     (frame,) = [frame for frame in window.frames if frame.parent_frame == window.main_frame]
     return frame
 
 
-def test_a_page_that_tries_everything_gets_nowhere(config: Config, chromium: str) -> None:
+def test_hostile_pages_reach_nothing(config: Config, chromium: str) -> None:
     with open_database(config) as database, trap(database) as traps, launched(chromium) as browser:
         attack_from_the_web(browser, traps)
         traps.caught()
@@ -111,7 +111,7 @@ def test_a_page_that_tries_everything_gets_nowhere(config: Config, chromium: str
         assert frame.evaluate("typeof outcomes") == "undefined", "a script of the page ran"
         assert traps.caught() == set()
 
-        # If one ran in spite of all, by somebody else's mistake, it would be refused what it asks for.
+        # A second line of defence: even a script that runs by mistake is refused network access.
         frame.evaluate(traps.web.attacks)
         window.frame_locator("iframe").locator("html[data-done=yes]").first.wait_for()
         outcomes = frame.evaluate("outcomes")
@@ -123,17 +123,17 @@ def test_a_page_that_tries_everything_gets_nowhere(config: Config, chromium: str
         assert window.url == f"{traps.place.address}/items/{traps.urn}/browse?document={traps.ids['/']}"
         assert window.context.cookies() == cookies
 
-        strangers_words_are_words(window, traps)
-        nothing_leads_away(window, traps)
-        alone_in_a_window(browser.new_page(), traps, sealed(window).url)
+        check_foreign_text(window, traps)
+        check_navigation(window, traps)
+        check_own_window(browser.new_page(), traps, archived_frame(window).url)
 
 
 def attack_from_the_web(browser: Browser, traps: Trap) -> None:
-    """The same attack succeeds where nothing holds it back: or else the traps would catch nothing at all."""
+    """Check that the traps work: the same attack succeeds without a sandbox."""
     paths = {"/fetch", "/xhr", "/beacon", "/language/pt", "/script.js", "/frame", "/popup", "/top", "/worker", "/ping"}
     missed = {"connection", "/_nicegui_ws/socket.io/", *paths}
     for _ in range(3):
-        # Chromium does not always survive it.
+        # Chromium sometimes crashes on this page.
         with suppress(Error), browser.new_context() as context:
             window = context.new_page()
             window.goto(traps.web.url("/free.html"), wait_until="commit")
@@ -145,12 +145,12 @@ def attack_from_the_web(browser: Browser, traps: Trap) -> None:
     raise AssertionError(f"the traps caught nothing of {missed}")
 
 
-def strangers_words_are_words(window: Page, traps: Trap) -> None:
-    """Titles, headers, addresses and messages are shown as they are, and are never markup."""
+def check_foreign_text(window: Page, traps: Trap) -> None:
+    """Titles, headers, addresses and messages are shown as text, never as markup."""
     about = window.locator("#main")
     for text in (TITLE, HEADER):
         expect(about.get_by_text(text, exact=True).first).to_be_visible()
-    sealed(window).evaluate("window.top.postMessage({ leads: '<b onclick=stung>{{7*7}}' }, '*')")
+    archived_frame(window).evaluate("window.top.postMessage({ leads: '<b onclick=stung>{{7*7}}' }, '*')")
     expect(about.get_by_text("to <b onclick=stung>{{7*7}}")).to_be_visible()
     traps.open(window, next(path for path in traps.ids if "stung" in path))
     expect(about.get_by_text(TITLE, exact=True).first).to_be_visible()
@@ -160,8 +160,8 @@ def strangers_words_are_words(window: Page, traps: Trap) -> None:
     assert window.locator("#main img, #main script").count() == 0
 
 
-def nothing_leads_away(window: Page, traps: Trap) -> None:
-    """Neither a refresh, nor a link, nor a script leads the frame out of the item."""
+def check_navigation(window: Page, traps: Trap) -> None:
+    """Neither a refresh, nor a link, nor a script navigates the frame out of the item."""
     frame = traps.open(window, "/")
     traps.caught()
     frame.locator("#out").click()
@@ -176,10 +176,10 @@ def nothing_leads_away(window: Page, traps: Trap) -> None:
     traps.open(window, "/led.html")
 
 
-def alone_in_a_window(window: Page, traps: Trap, frame_address: str) -> None:
-    """Opened by itself, a page of ours stands around it, and holds it as well."""
+def check_own_window(window: Page, traps: Trap, frame_address: str) -> None:
+    """A page opened in its own window has our wrapper around it, with the same restrictions."""
     window.goto(frame_address)
-    frame = sealed(window)
+    frame = archived_frame(window)
     frame.locator("p").wait_for()
     assert frame.evaluate("document.title") == "Led"
     frame.evaluate(f"location.href = '{traps.network.url('/led')}'")

@@ -1,4 +1,4 @@
-"""The words of the pages, in English and Portuguese."""
+"""Translations, in English and Portuguese."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_texts_are_found_in_code_templates_and_models() -> None:
     assert "{} must be {} or more, and {} is not." in interface_texts.literals()
 
 
-def test_translations_have_the_places_of_the_english_text() -> None:
+def test_translations_have_the_placeholders_of_the_english_text() -> None:
     for language in LANGUAGES.keys() - {"en"}:
         for text, words in translations(language).items():
             if "{0}" not in words:
@@ -55,7 +55,7 @@ def test_translations_have_the_places_of_the_english_text() -> None:
 
 
 @pytest.mark.usefixtures("_portuguese")
-def test_complaints_of_the_model_are_retold_with_their_values(sqlite: Database) -> None:
+def test_model_errors_are_translated_with_their_values(sqlite: Database) -> None:
     fields = {
         "name": "fc ul",
         "base_url": "http://a.example/",
@@ -75,7 +75,7 @@ def test_complaints_of_the_model_are_retold_with_their_values(sqlite: Database) 
 
 
 @pytest.mark.usefixtures("_portuguese")
-def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None:
+def test_rule_reasons_are_translated_with_their_values(sqlite: Database) -> None:
     (tried,) = publications.judge_urls(
         context_of(sqlite),
         {"name": "fcul", "base_url": "http://a.example/", "depth": 2},
@@ -120,11 +120,11 @@ def test_reasons_of_rules_are_retold_with_their_values(sqlite: Database) -> None
         ),
     ],
 )
-def test_what_became_of_documents_is_retold(said: str, retold_as: str) -> None:
+def test_sentences_about_documents_are_translated(said: str, retold_as: str) -> None:
     assert translate_sentence(said) == retold_as
 
 
-def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
+def test_english_and_unknown_sentences_stay_unchanged() -> None:
     said = "The depth must be 0 or more, and -1 is not."
     assert translate_sentence(said) == said
     with language_set_to("pt"):
@@ -133,7 +133,7 @@ def test_english_and_what_nobody_knows_stay_as_they_are() -> None:
 
 
 @pytest.mark.usefixtures("_portuguese")
-def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
+def test_a_long_foreign_text_is_handled_quickly() -> None:
     hostile = "is not a {} and {} is the limit " * 3000
     assert translate_sentence(hostile) == hostile
     with pytest.raises(TarantulaError) as refused:
@@ -153,13 +153,11 @@ def test_a_long_text_of_a_stranger_is_retold_in_no_time() -> None:
         ("xx", "pt-PT", "pt"),
     ],
 )
-def test_the_language_is_the_one_that_was_chosen_or_else_the_browsers(
-    cookie: str | None, accepted: str, language: str
-) -> None:
+def test_the_cookie_decides_the_language_or_else_the_browser(cookie: str | None, accepted: str, language: str) -> None:
     assert negotiate_language(cookie, accepted) == language
 
 
-def test_numbers_and_moments_are_written_as_the_language_has_them() -> None:
+def test_numbers_and_times_are_formatted_in_the_language() -> None:
     assert (format_number(1234567), format_share(72.5), format_size(1_234_567), format_moment(None)) == (
         "1,234,567",
         "72.5 %",

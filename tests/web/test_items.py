@@ -1,4 +1,4 @@
-"""Items, documents and servers in a real browser: watched while they happen, stopped, resumed, looked through."""
+"""Items, documents and servers in a browser: live progress, stop, resume, details."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.web_server import web_server
 PAGES = 150
 DRAWN = """() => getElement(+document.getElementById("live").dataset.chart)?.chart?.getOption().series[0].data
   .some((documents) => documents > 0)"""
-"""Whether the chart of the speed shows that something was collected."""
+"""Script: whether the speed chart shows collected documents."""
 
 
 @pytest.fixture
@@ -25,9 +25,7 @@ def web() -> Iterator[LargeWeb]:
         yield served
 
 
-def test_a_running_item_is_watched_stopped_resumed_and_looked_through(
-    sqlite: Database, window: Page, web: LargeWeb
-) -> None:
+def test_a_running_item_is_watched_stopped_resumed_and_inspected(sqlite: Database, window: Page, web: LargeWeb) -> None:
     describe(sqlite, "large", base_url=web.base_url, delay=0.2, depth=20, robots=False, convert=False)
     with web_server() as place:
         place.enter(window)
@@ -40,7 +38,7 @@ def test_a_running_item_is_watched_stopped_resumed_and_looked_through(
         expect(live(window, "state")).to_have_text("collecting")
         expect(live(window, "collectors")).to_have_text("1")
         done = number(window, "done")
-        # Nothing is reloaded.
+        # The page is not reloaded.
         window.wait_for_function("before => +document.querySelector('[data-live=done]').textContent > before", arg=done)
         expect(rows(window, "states").filter(has_text="200 HTTP: OK")).to_be_visible()
         expect(rows(window, "servers").first).to_contain_text("127.0.0.")

@@ -1,4 +1,4 @@
-"""The frame that every page has."""
+"""The page layout."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ MOVES = """async (folded, frames) => {
   }
   return false;
 }"""
-"""Whether anything moves after something was unfolded, for more than a frame, in so many frames."""
+"""Script: whether an expansion is animated, measured over some animation frames."""
 
 
-def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page) -> None:
+def test_the_printed_link_works_once(config: Config, window: Page) -> None:
     with web_server() as place:
         place.enter(window)
         expect(window.get_by_role("heading", level=1)).to_have_text("Overview")
@@ -32,9 +32,7 @@ def test_whoever_has_the_printed_link_comes_in_once(config: Config, window: Page
 
 
 @pytest.mark.parametrize(("wish", "moves", "frames"), [("reduce", False, 30), ("no-preference", True, 600)])
-def test_nothing_moves_for_those_whom_that_makes_ill(
-    sqlite_config: Config, chromium: str, wish: str, moves: bool, frames: int
-) -> None:
+def test_reduced_motion_is_respected(sqlite_config: Config, chromium: str, wish: str, moves: bool, frames: int) -> None:
     with web_server() as place, launched(chromium) as browser, window_of(browser, reduced_motion=wish) as window:
         place.enter(window)
         window.goto(f"{place.address}/streams/new")

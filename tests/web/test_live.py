@@ -1,4 +1,4 @@
-"""Streams of what is seen of an item: one look for all, the same bytes to all, and only for those who may."""
+"""Live item streams: one poll for all readers, only for those who may read."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tests.support.web_server import api_client, web_server
 
 
 def messages(lines: Iterator[str]) -> Iterator[str]:
-    """Yield what a stream says."""
+    """Yield the messages of a stream."""
     return (line.removeprefix("data: ") for line in lines if line.startswith("data: "))
 
 
-def test_all_who_look_are_sent_the_same(sqlite: Database, config: Config) -> None:
+def test_all_readers_receive_the_same_events(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="collecting")
     with web_server() as place, api_client(place.address) as client, ExitStack() as opened:

@@ -1,4 +1,4 @@
-"""The pages of accounts, tokens and the audit log, in a browser."""
+"""Accounts, tokens and the audit log in a browser."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def new_account(window: Page, name: str, role: str) -> None:
     window.get_by_role("button", name="Save").click()
 
 
-def test_an_installation_gets_its_people_and_says_who_changed_what(config: Config, window: Page) -> None:
+def test_accounts_tokens_and_the_audit_log(config: Config, window: Page) -> None:
     with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/people")

@@ -1,4 +1,4 @@
-"""Pointing at values in a real browser: a league, a list of news, a page that tries everything."""
+"""The picker in a browser: a league table, a news list, a hostile page."""
 
 from __future__ import annotations
 
@@ -40,42 +40,42 @@ ANSWERS: dict[str, tuple[str, str | bytes]] = {
 
 @pytest.fixture
 def site() -> Iterator[Site]:
-    """A small web."""
+    """A small site."""
     with site_of(ANSWERS) as served:
         yield served
 
 
 @pytest.fixture
 def place(sqlite_config: Config) -> Iterator[WebServer]:
-    """The pages of an installation with an empty database."""
+    """A web server with an empty database."""
     with web_server() as opened:
         yield opened
 
 
-def lit(frame: FrameLocator, state: str = "lit") -> Locator:
-    """Return what is lit, or chosen, or like it."""
+def highlighted(frame: FrameLocator, state: str = "lit") -> Locator:
+    """Return the highlighted elements of a state: lit, picked or like."""
     return frame.locator(f"[data-tarantula-state={state}]")
 
 
-def test_the_first_of_the_league_is_pointed_at_and_followed(
+def test_a_table_row_is_selected_and_followed(
     place: WebServer, site: Site, window: Page, sqlite_config: Config
 ) -> None:
     place.enter(window)
     frame = open_to_point_at(place, window, f"{site.url}league")
-    the_page_is_seen_as_it_is(frame, site)
-    what_can_be_chosen_lights_up(frame)
+    check_styles_and_images(frame, site)
+    check_highlighting(frame)
 
     frame.get_by_text("SL Benfica").click()
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("SL Benfica")
     frame.get_by_role("cell", name="61").click()
     expect(window.get_by_role("group", name="Value 2")).to_contain_text("61")
-    keys_choose(frame, window)
+    select_by_keyboard(frame, window)
     frame.get_by_role("cell", name="20", exact=True).click()
     expect(window.get_by_role("group", name="Value 4")).to_contain_text("20")
-    expect(lit(frame, "picked")).to_have_text(["SL Benfica", "61", "22"])
+    expect(highlighted(frame, "picked")).to_have_text(["SL Benfica", "61", "22"])
 
     expect(window.get_by_role("radio", name="Row 1 of the table, whatever it contains")).to_be_checked()
-    rows_like_it_are_shown(frame, window)
+    follow_all_rows(frame, window)
     assert _faults(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
     window.get_by_label("Source name").fill("user.root.hoquei")
@@ -96,7 +96,7 @@ def test_the_first_of_the_league_is_pointed_at_and_followed(
     ]
 
 
-def test_nothing_can_be_clicked_before_the_page_listens(place: WebServer, site: Site, window: Page) -> None:
+def test_clicks_before_the_page_is_ready_are_ignored(place: WebServer, site: Site, window: Page) -> None:
     def late(route: Route) -> None:
         sleep(1)
         route.continue_()
@@ -108,14 +108,14 @@ def test_nothing_can_be_clicked_before_the_page_listens(place: WebServer, site: 
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("61")
 
 
-def test_a_text_that_is_too_long_to_be_a_value_is_said_to_be_so(place: WebServer, window: Page) -> None:
+def test_a_text_that_is_too_long_gives_an_error(place: WebServer, window: Page) -> None:
     place.enter(window)
     with site_of({"/": ("text/html", f"<p id=long>{'palavra ' * 2000}</p><p id=short>7</p>")}) as site:
         window.goto(f"{place.address}/streams/new?url={site.url}")
         frame = window.frame_locator("iframe")
         frame.locator("#long").click(position={"x": 20, "y": 8})
         expect(window.get_by_text("The text is longer than 10,000 characters.")).to_be_visible()
-        expect(lit(frame)).to_have_count(0)
+        expect(highlighted(frame)).to_have_count(0)
         frame.locator("#short").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("7")
 
@@ -126,30 +126,30 @@ def _faults(window: Page) -> list[str]:
     return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]
 
 
-def the_page_is_seen_as_it_is(frame: FrameLocator, site: Site) -> None:
-    """Styles and pictures are there, and it was our server that asked for them."""
+def check_styles_and_images(frame: FrameLocator, site: Site) -> None:
+    """Style sheets and images are loaded, through our server."""
     expect(frame.get_by_role("heading", name="Classificação")).to_have_css("color", "rgb(1, 2, 3)")
     expect(frame.get_by_role("img", name="Logo")).to_have_js_property("naturalWidth", 1)
     assert {path for path, _ in site.asked} == {"/robots.txt", "/league", "/league.css", "/logo.png"}
     assert all("Tarantula/" in agent for _, agent in site.asked)
 
 
-def what_can_be_chosen_lights_up(frame: FrameLocator) -> None:
-    """The mouse lights up one element at a time."""
+def check_highlighting(frame: FrameLocator) -> None:
+    """The mouse highlights one element at a time."""
     frame.get_by_role("cell", name="58").hover()
-    expect(lit(frame)).to_have_text(["58"])
+    expect(highlighted(frame)).to_have_text(["58"])
     frame.get_by_text("FC Porto").hover()
-    expect(lit(frame)).to_have_text(["FC Porto"])
+    expect(highlighted(frame)).to_have_text(["FC Porto"])
 
 
-def keys_choose(frame: FrameLocator, window: Page) -> None:
-    """Whoever has no mouse moves by keys, takes more or less, and chooses."""
+def select_by_keyboard(frame: FrameLocator, window: Page) -> None:
+    """The keyboard moves, widens, narrows and selects."""
     frame.locator("html").press("ArrowRight")
-    expect(lit(frame)).to_have_text(["22"])
+    expect(highlighted(frame)).to_have_text(["22"])
     frame.locator("html").press("ArrowUp")
-    expect(lit(frame)).to_have_text([re.compile(r"^\s*1\s*SL Benfica\s*61\s*22\s*20\s*$")])
+    expect(highlighted(frame)).to_have_text([re.compile(r"^\s*1\s*SL Benfica\s*61\s*22\s*20\s*$")])
     frame.locator("html").press("ArrowDown")
-    expect(lit(frame)).to_have_text(["1"])
+    expect(highlighted(frame)).to_have_text(["1"])
     for _ in range(3):
         frame.locator("html").press("ArrowRight")
     expect(window.get_by_role("status").filter(has_text="22")).to_be_visible()
@@ -157,8 +157,8 @@ def keys_choose(frame: FrameLocator, window: Page) -> None:
     expect(window.get_by_role("group", name="Value 3")).to_contain_text("22")
 
 
-def rows_like_it_are_shown(frame: FrameLocator, window: Page) -> None:
-    """The other rows are marked, and read, when all of them are wanted."""
+def follow_all_rows(frame: FrameLocator, window: Page) -> None:
+    """Similar rows are highlighted, and read if all rows are followed."""
     window.get_by_role("radio", name="Every row of the table (3 now)").click()
     expect(window.get_by_role("cell", name="OC Barcelos").first).to_be_visible()
     expect(frame.locator("[data-tarantula-state=like]")).to_have_count(9)
@@ -170,13 +170,13 @@ def test_blocks_documents_and_hostile_pages(place: WebServer, site: Site, window
     requests: list[str] = []
     window.on("request", lambda request: requests.append(request.url))
     place.enter(window)
-    blocks_are_found(open_to_point_at(place, window, f"{site.url}news"), window)
-    values_of_json_are_ticked(window, f"{site.url}weather.json")
-    a_feed_is_one_field(window, f"{site.url}feed")
-    what_cannot_be_shown_is_said(window, site)
-    steps_lead_to_a_page(place, window)
-    a_service_is_asked_with_a_body(place, window)
-    a_hostile_page_reaches_nothing(open_to_point_at(place, window, f"{site.url}hostile"), window)
+    follow_blocks(open_to_point_at(place, window, f"{site.url}news"), window)
+    follow_json_values(window, f"{site.url}weather.json")
+    follow_a_feed(window, f"{site.url}feed")
+    check_errors(window, site)
+    follow_a_page_behind_steps(place, window)
+    follow_a_service(place, window)
+    check_a_hostile_page(open_to_point_at(place, window, f"{site.url}hostile"), window)
     ours = (place.address, "data:", "blob:", f"http://127.0.0.1:{_port_of_frame(window)}/")
     assert [url for url in requests if not url.startswith(ours)] == []
 
@@ -185,14 +185,14 @@ def _port_of_frame(window: Page) -> str:
     return window.locator("iframe").get_attribute("src").split(":")[2].split("/")[0]  # type: ignore[union-attr]
 
 
-def blocks_are_found(frame: FrameLocator, window: Page) -> None:
-    """One story is pointed at, the others are found; a part of a text is marked with the mouse."""
+def follow_blocks(frame: FrameLocator, window: Page) -> None:
+    """One block is selected, similar blocks are found; part of a text is selected with the mouse."""
     frame.get_by_role("heading", name="Segunda").click()
     frame.get_by_text("7 votos").click()
     votes = window.get_by_role("group", name="Value 2")
     votes.get_by_label("Part of the text").click()
     window.get_by_role("option", name="only 7").click()
-    # All that was chosen is shown anew; who clicks before that means what was there before.
+    # Wait for the redrawn list: a click before that would apply to the old one.
     expect(votes.get_by_role("paragraph")).to_have_text("7")
     expect(votes.get_by_label("Value type")).to_have_value("whole number")
     window.get_by_role("radio", name="Every block of this kind, by name (3 now)").click()
@@ -202,8 +202,8 @@ def blocks_are_found(frame: FrameLocator, window: Page) -> None:
     expect(votes).to_have_count(0)
 
 
-def values_of_json_are_ticked(window: Page, url: str) -> None:
-    """A document that is no page is told by its type, and its values are offered."""
+def follow_json_values(window: Page, url: str) -> None:
+    """The values of a JSON document are offered for selection."""
     window.get_by_label("Address of the page").fill(url)
     window.get_by_role("button", name="Open").click()
     window.get_by_role("checkbox", name="main.temp: 21.5").click()
@@ -213,8 +213,8 @@ def values_of_json_are_ticked(window: Page, url: str) -> None:
     expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
 
 
-def a_feed_is_one_field(window: Page, url: str) -> None:
-    """A ready-made category asks for the address, and suggests the rest."""
+def follow_a_feed(window: Page, url: str) -> None:
+    """A ready-made category asks for an address and suggests the other fields."""
     window.get_by_text("Ready-made: a feed, the weather, a quote").click()
     window.get_by_label("Address of the feed").fill(url)
     window.get_by_role("button", name="Preview").click()
@@ -223,8 +223,8 @@ def a_feed_is_one_field(window: Page, url: str) -> None:
     expect(window.get_by_label("Tags")).to_have_value("feed, news")
 
 
-def steps_lead_to_a_page(place: WebServer, window: Page) -> None:
-    """Somebody says how to log in, the browser of the server does so, and the page behind the door is pointed at."""
+def follow_a_page_behind_steps(place: WebServer, window: Page) -> None:
+    """The server's browser performs login steps, and values are selected on the page behind the login."""
     with site_that(behind_a_door) as door:
         window.goto(f"{place.address}/streams/new")
         settled(window)
@@ -245,8 +245,8 @@ def steps_lead_to_a_page(place: WebServer, window: Page) -> None:
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")
 
 
-def a_service_is_asked_with_a_body(place: WebServer, window: Page) -> None:
-    """Something is sent with a key, the answer is offered, and what is followed is asked in the same way."""
+def follow_a_service(place: WebServer, window: Page) -> None:
+    """A request with a key and a body is sent, and the source repeats it."""
     with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
         window.goto(f"{place.address}/streams/new")
         settled(window)
@@ -273,8 +273,8 @@ def a_service_is_asked_with_a_body(place: WebServer, window: Page) -> None:
     assert (config.url, config.sent.body) == (web.url("/ask"), visit.body)
 
 
-def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
-    """robots.txt, a page that is not there, and what is no address are told in a sentence."""
+def check_errors(window: Page, site: Site) -> None:
+    """robots.txt, missing pages and invalid addresses give an error message."""
     for address, sentence in (
         (f"{site.url}secret", "robots.txt excludes it."),
         (f"{site.url}nowhere", "The server answered 404"),
@@ -287,8 +287,8 @@ def what_cannot_be_shown_is_said(window: Page, site: Site) -> None:
     assert "/secret" not in {path for path, _ in site.asked}
 
 
-def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:
-    """Nothing of it runs, nothing of ours can be reached from it, and nobody speaks for it."""
+def check_a_hostile_page(frame: FrameLocator, window: Page) -> None:
+    """No script of the page runs, it reaches nothing of ours, and forged messages are ignored."""
     inside = _frame(window)
     assert inside.evaluate("typeof evil") == "undefined"
     for reach in ("document.cookie", "parent.document", "top.location.href", "localStorage", "indexedDB.open('x')"):
@@ -306,7 +306,7 @@ def a_hostile_page_reaches_nothing(frame: FrameLocator, window: Page) -> None:
         )
         == 0
     )
-    # Whoever speaks from elsewhere, or in other words, is not heard.
+    # Messages from other windows, or in another form, are ignored.
     window.evaluate("window.postMessage({ pick: 20, part: '' }, '*')")
     for said in (
         "{ pick: 'x' }",

@@ -1,4 +1,4 @@
-"""How pages that are pointed at are shown: sealed, to whoever has a ticket, for a while."""
+"""The picker's sandbox origin: tickets, expiry, headers."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ from tests.support.waits import eventually
 
 
 def look_at(html: str, url: str = "http://a.example/page") -> PickerPage:
-    """Make a page ready to be looked at."""
+    """Return a page for the sandbox."""
     return PickerPage.at(answer_of(html, url), allow_private=True)
 
 
 @pytest.fixture
 def picking() -> PickerService:
-    """What is open."""
+    """The open pages."""
     return PickerService("Tarantula/test")
 
 
 @pytest.fixture
 def shown(config: Config, sqlite: Database, picking: PickerService) -> Iterator[Showing]:
-    """The other origin."""
+    """The sandbox origin."""
     tickets, taken = TicketSigner(), open_listener("127.0.0.1", 0)
     app = create_replay_app(config, sqlite, tickets, picking.routes(tickets))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", server_header=False))
@@ -51,7 +51,7 @@ def shown(config: Config, sqlite: Database, picking: PickerService) -> Iterator[
     thread.join(30)
 
 
-def test_a_page_is_sealed_and_runs_one_script_which_is_ours(shown: Showing, picking: PickerService) -> None:
+def test_a_page_is_sandboxed_and_runs_only_our_script(shown: Showing, picking: PickerService) -> None:
     key = picking.pages.put(look_at(HOSTILE), "ana")
     begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
     first, second = shown.get(f"{begin}/page"), shown.get(f"{begin}/page")
@@ -78,9 +78,7 @@ def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: PickerServ
     assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is not open any more. Open it again."
 
 
-def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(
-    shown: Showing, picking: PickerService
-) -> None:
+def test_only_images_and_style_sheets_are_proxied(shown: Showing, picking: PickerService) -> None:
     css, secret = "td { background: url(http://e.example/) }", "<script>1</script>"
     answers: dict[str, tuple[str, str | bytes]] = {
         "/logo.png": ("image/png", PICTURE),
@@ -106,7 +104,7 @@ def test_images_and_sheets_of_the_page_come_through_us_and_nothing_else_does(
             assert (reply.status, reply.body.startswith(sentence)) == (404, True)
 
 
-def test_pages_are_forgotten_in_time_and_when_there_are_many() -> None:
+def test_pages_expire_and_the_oldest_is_closed_first() -> None:
     now = 0.0
     pages, look = OpenPages(lambda: now), look_at("<p>1")
     own = [pages.put(look, "ana") for _ in range(MAX_PAGES_PER_ACCOUNT + 1)]
@@ -136,10 +134,10 @@ def test_pages_are_forgotten_in_time_and_when_there_are_many() -> None:
         (None, None),
     ],
 )
-def test_what_a_frame_says_is_looked_at_for_its_form(said: object, pointed: PickedElement | None) -> None:
+def test_messages_of_the_frame_are_validated(said: object, pointed: PickedElement | None) -> None:
     assert read_pick_message(said) == pointed
 
 
-def test_whoever_may_not_add_sources_opens_no_page(picking: PickerService) -> None:
+def test_readers_cannot_open_pages(picking: PickerService) -> None:
     with pytest.raises(NotAllowed):
         asyncio.run(picking.fetch(Person("rui", Role.READER), PageRequest("http://127.0.0.1:1/")))

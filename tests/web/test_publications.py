@@ -1,4 +1,4 @@
-"""Publications in the browser: described, checked, tried, changed, copied, imported, exported."""
+"""Publications in a browser: created, checked, tested, changed, copied, imported, exported."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from tests.support.browser import launched, window_of
 from tests.support.web_server import web_server
 
 TELEPHONE = 390
-"""Pixels across."""
+"""Window width in pixels."""
 
 
-def test_every_field_of_a_publication_is_in_one_group_with_a_name_and_a_help() -> None:
+def test_every_field_has_a_group_a_label_and_help() -> None:
     grouped = [field for fields in FIELD_GROUPS.values() for field in fields]
     assert sorted(grouped) == sorted(PublicationConfig.model_fields) == sorted(FIELD_LABELS)
     assert all(field.description for field in PublicationConfig.model_fields.values())
 
 
-def test_what_stands_in_the_form_is_read_as_it_was() -> None:
+def test_form_values_round_trip() -> None:
     config = PublicationConfig(
         name="fcul",
         base_url="http://www.fc.ul.pt/",
@@ -57,14 +57,14 @@ def test_what_stands_in_the_form_is_read_as_it_was() -> None:
     )
 
 
-def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlite_config: Config, window: Page) -> None:
+def test_the_example_of_2001_is_created_tested_changed_copied_and_exported(sqlite_config: Config, window: Page) -> None:
     with web_server() as place:
         place.enter(window)
         window.get_by_role("link", name="Publications").first.click()
         window.get_by_role("button", name="New publication").click()
         window.get_by_label("Name", exact=True).fill("fc ul")
         expect(window.get_by_text("The name 'fc ul' cannot be used")).to_be_visible()
-        # What nobody touched is not complained about.
+        # Untouched fields show no error.
         expect(window.get_by_text("The base document '' has no host")).to_have_count(0)
         window.get_by_label("Name", exact=True).fill("fcul")
         window.get_by_label("Base document").fill("http://www.fc.ul.pt/index.html")
@@ -112,7 +112,7 @@ def test_the_example_of_2001_is_inserted_tried_changed_copied_and_exported(sqlit
         expect(window.get_by_role("row", name="imported")).to_contain_text("monthly")
 
 
-def test_complaints_are_in_the_readers_language_which_can_be_changed(sqlite_config: Config, chromium: str) -> None:
+def test_errors_are_in_the_chosen_language(sqlite_config: Config, chromium: str) -> None:
     seen = {"locale": "pt-PT", "viewport": {"width": TELEPHONE, "height": 800}}
     with web_server() as place, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
@@ -140,7 +140,7 @@ def _try_urls(window: Page) -> None:
     answers = window.get_by_role("listitem")
     expect(answers.filter(has_text="accepted · ServerAccepted")).to_have_count(1)
     expect(answers.filter(has_text="refused · ServerExcluded")).to_have_count(1)
-    # The rules answer for what stands in the form now.
+    # The scope test uses the present values of the form.
     window.get_by_label("Excluded servers").fill("")
     expect(answers.filter(has_text="accepted · ServerAccepted")).to_have_count(2)
     window.get_by_label("Excluded servers").fill("ptmat.lmc.fc.ul.pt")

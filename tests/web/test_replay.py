@@ -1,4 +1,4 @@
-"""The origin of archived pages: tickets, paths that stay inside, and headers on everything."""
+"""The replay origin: tickets, paths, headers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PAGES = {
 
 
 class Shown(NamedTuple):
-    """An item with a mirror, and one that has secrets."""
+    """An item with a mirror, and another one with secrets."""
 
     server: Showing
     urn: str
@@ -40,7 +40,7 @@ class Shown(NamedTuple):
     ids: dict[str, int]
 
     def item(self, path: str, *headers: str) -> Reply:
-        """Ask for something of the item."""
+        """Request something of the item."""
         return self.server.item(self.urn, path, *headers)
 
 
@@ -61,13 +61,13 @@ def shown(sqlite: Database, config: Config) -> Iterator[Shown]:
 
 
 def copy_of(shown: Shown, name: str) -> str:
-    """Return where the copy of a document is, as its reader is led there."""
+    """Return the address of the copy of a document, after redirects."""
     reply = shown.item(f"document/{shown.ids[name]}")
     assert reply.status == 303
     return reply.headers["location"]
 
 
-def test_a_ticket_is_for_one_item_and_for_a_while(sqlite: Database, config: Config) -> None:
+def test_a_ticket_is_for_one_item_and_expires(sqlite: Database, config: Config) -> None:
     now = [1_000_000.0]
     urn, other = (archive(config, sqlite, month, {}) for month in (1, 2))
     convert_item(config, sqlite, urn)
@@ -113,7 +113,7 @@ def upward_paths(other: str) -> Iterator[str]:
                 yield f"web{slash}{up}{slash}{up}{slash}{target}"
 
 
-def test_paths_that_lead_up_stay_inside(shown: Shown, config: Config) -> None:
+def test_paths_cannot_leave_the_mirror(shown: Shown, config: Config) -> None:
     mirror = config.archived / shown.urn
     name = copy_of(shown, "b.html").rpartition("/")[2]
     linked = mirror / "web" / "www.fc.ul.pt" / name
@@ -150,7 +150,7 @@ def test_paths_that_lead_up_stay_inside(shown: Shown, config: Config) -> None:
     assert raw.status in (400, 404)
 
 
-def test_every_answer_is_sealed_also_what_goes_wrong(shown: Shown) -> None:
+def test_every_response_is_sandboxed_also_errors(shown: Shown) -> None:
     number = shown.ids["a.html"]
     for path in ("copy/index.html", f"page/{number}", f"original/{number}", "copy/nothing", "original/99", "nothing"):
         reply = shown.item(path)
@@ -183,7 +183,7 @@ def test_a_copy_runs_our_script_and_no_other(shown: Shown) -> None:
     assert shown.server.get("/tell.js").headers["content-type"].startswith("text/javascript")
 
 
-def test_bytes_are_shown_as_text_or_handed_over(shown: Shown) -> None:
+def test_original_responses_are_shown_as_text_or_downloaded(shown: Shown) -> None:
     page = shown.item(f"original/{shown.ids['a.html']}")
     assert page.headers["content-type"] == "text/plain; charset=windows-1252"
     assert page.body == PAGES[f"{BASE}a.html"].bytes
@@ -221,7 +221,7 @@ def test_a_document_without_a_copy_is_shown_by_itself(sqlite: Database, config: 
     ],
 )
 @pytest.mark.parametrize("codec", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le"])
-def test_our_script_stands_after_the_doctype(body: str, before: str, codec: str) -> None:
+def test_our_script_follows_the_doctype(body: str, before: str, codec: str) -> None:
     label = "utf-16le" if codec == "utf-16-le" else "utf-8"
     made = insert_script(body.encode(codec), f"text/html; charset={label}", "n").decode(codec)
     assert made == f'{before}<script nonce="n" src="/tell.js"></script>{body[len(before) :]}'
@@ -235,11 +235,11 @@ def test_xhtml_stays_well_formed() -> None:
 
 
 @pytest.mark.parametrize("address", ["https://replay.example.org", "http://127.0.0.1:8091/", "https://[::1]:8091"])
-def test_an_address_before_a_proxy_is_an_origin(address: str) -> None:
+def test_valid_replay_addresses(address: str) -> None:
     assert checked_address(address) == address.rstrip("/")
 
 
 @pytest.mark.parametrize("address", ["replay", "https://a.pt/path", "https://a.pt; script-src *", "javascript:1"])
-def test_anything_else_is_none(address: str) -> None:
+def test_invalid_replay_addresses(address: str) -> None:
     with pytest.raises(TarantulaError, match="no origin"):
         checked_address(address)

@@ -1,4 +1,4 @@
-"""Reports in the browser: figures that one can point at, and take away."""
+"""Reports in a browser: charts and downloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.monthly_items import archive
 from tests.support.web_server import web_server
 
 HOSTILE = "x/<img src=x onerror=alert(1)>"
-# Where the first bar of a chart is, on the screen.
+# Position of the first bar of a chart on the screen.
 FIRST_BAR = """chart => {
   const drawn = getElement(Number(chart.id.slice(1))).chart, place = chart.getBoundingClientRect();
   const [x, y] = drawn.convertToPixel({seriesIndex: 0}, [0.5, 0]);
@@ -21,7 +21,7 @@ FIRST_BAR = """chart => {
 }"""
 
 
-def test_figures_are_shown_pointed_at_and_taken_away(sqlite_config: Config, window: Page) -> None:
+def test_charts_are_shown_linked_and_downloaded(sqlite_config: Config, window: Page) -> None:
     with open_database(sqlite_config) as database:
         for month in (5, 6):
             many = {f"http://a{n}.example/": Stored(b"x" * 3000 * n, "image/gif") for n in range(month)}

@@ -1,4 +1,4 @@
-"""The example of chapter 3.2 of the report of 2001, by clicking, in both languages, at a desk and on a telephone."""
+"""The example of chapter 3.2 of the report of 2001, in both languages, on a desktop and a telephone."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from tests.sites.server import Answer
 from tests.support.browser import launched, window_of
 from tests.support.web_server import WebServer, web_server
 
-LONG = 90_000
+COLLECTION_TIMEOUT_MILLISECONDS = 90_000
 """Milliseconds for a collection to end."""
 NEWS = "/noticias/1.html"
 IS_STILL = "() => document.getAnimations().every((one) => one.effect.getComputedTiming().endTime === Infinity)"
-"""Whether nothing on the page moves but what always does."""
+"""Script: whether all transitions have ended."""
 
 
 class Librarian:
-    """Somebody who reads the pages in a language."""
+    """A user with a language."""
 
     def __init__(self, page: Page, place: WebServer, language: str) -> None:
         self.page, self.place = page, place
         self._words = translations(language)
 
     def read(self, text: str) -> str:
-        """Return a text as the pages say it to them."""
+        """Return a text in the language of the user."""
         return self._words.get(text, text)
 
     def fill(self, label: str, value: str) -> None:
-        """Write something in a field."""
+        """Fill in a field."""
         self.page.get_by_label(self.read(label), exact=True).fill(value)
 
     def press(self, name: str) -> None:
-        """Press a button, once nothing moves any more: it would not be where it was seen."""
+        """Press a button once transitions have ended."""
         self.page.wait_for_function(IS_STILL)
         self.page.get_by_role("button", name=self.read(name), exact=True).click()
 
@@ -46,31 +46,31 @@ class Librarian:
         self.page.get_by_role("link", name=self.read(name), exact=True).first.click()
 
     def sees_title(self, title: str) -> None:
-        """Wait for a page."""
+        """Wait for the title of a page."""
         expect(self.page.get_by_role("heading", level=1)).to_have_text(title)
 
 
 @pytest.mark.parametrize(("language", "locale", "width"), [("en", "en-GB", 1200), ("pt", "pt-PT", 390)])
-def test_insert_collect_watch_browse_compare_reject_and_see_it_in_the_report(
+def test_create_collect_watch_browse_compare_reject_and_report(
     sqlite_config: Config, chromium: str, language: str, locale: str, width: int
 ) -> None:
     seen = {"locale": locale, "viewport": {"width": width, "height": 800}, "reduced_motion": "no-preference"}
     with web_server() as place, DemoWeb() as web, launched(chromium) as browser, window_of(browser, **seen) as page:
         place.enter(page)
         librarian = Librarian(page, place, language)
-        inserts(librarian, web)
-        collects_and_watches(librarian)
+        create_publication(librarian, web)
+        collect_and_watch(librarian)
         web.routes[web.addresses[0] + NEWS] = Answer("<title>Outra</title><p>Uma not\u00edcia nova e diferente.")
         page.goto(f"{place.address}/publications/fcul")
-        urn = collects_and_watches(librarian)
-        browses_and_compares(librarian)
-        rejects(librarian)
-        sees_it_in_the_report(librarian, urn)
+        urn = collect_and_watch(librarian)
+        browse_and_compare(librarian)
+        reject(librarian)
+        check_reports(librarian, urn)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def inserts(librarian: Librarian, web: DemoWeb) -> None:
-    """Describe the publication of figures 3.3 and 3.4."""
+def create_publication(librarian: Librarian, web: DemoWeb) -> None:
+    """Create the publication of figures 3.3 and 3.4."""
     librarian.page.goto(f"{librarian.place.address}/publications")
     librarian.press("New publication")
     librarian.fill("Name", "fcul")
@@ -84,19 +84,19 @@ def inserts(librarian: Librarian, web: DemoWeb) -> None:
     librarian.sees_title("fcul")
 
 
-def collects_and_watches(librarian: Librarian) -> str:
-    """Collect an item, and see it end without asking again; return its urn."""
+def collect_and_watch(librarian: Librarian) -> str:
+    """Collect an item, and wait for its end on the live page; return its URN."""
     librarian.press("Collect now")
     librarian.page.wait_for_url(re.compile(r"/items/fcul-\d{8}T\d{6}$"))
     urn = librarian.page.url.rpartition("/")[2]
     librarian.sees_title(urn)
     state = librarian.page.locator('[data-live="state"]')
-    expect(state).to_have_text(librarian.read("archived"), timeout=LONG)
+    expect(state).to_have_text(librarian.read("archived"), timeout=COLLECTION_TIMEOUT_MILLISECONDS)
     return urn
 
 
-def browses_and_compares(librarian: Librarian) -> None:
-    """Walk to the page that is another than in the item before, and see what changed."""
+def browse_and_compare(librarian: Librarian) -> None:
+    """Go to the page that differs from the previous item, and check the differences."""
     page = librarian.page
     librarian.follow("Validate")
     page.get_by_role("link", name=NEWS).first.click()
@@ -106,8 +106,8 @@ def browses_and_compares(librarian: Librarian) -> None:
     expect(page.get_by_role("tabpanel").locator("ins").filter(has_text="diferente").first).to_be_visible()
 
 
-def rejects(librarian: Librarian) -> None:
-    """Decide against the item."""
+def reject(librarian: Librarian) -> None:
+    """Reject the item."""
     librarian.follow("Validate")
     librarian.press("Reject")
     expect(librarian.page.get_by_role("alert")).to_have_text(librarian.read("A rejection needs a reason."))
@@ -116,8 +116,8 @@ def rejects(librarian: Librarian) -> None:
     expect(librarian.page.get_by_text(librarian.read("Rejected.")).first).to_be_visible()
 
 
-def sees_it_in_the_report(librarian: Librarian, urn: str) -> None:
-    """Find the decision and the figures in the reports."""
+def check_reports(librarian: Librarian, urn: str) -> None:
+    """Check the decision and the figures in the reports."""
     page = librarian.page
     librarian.follow("Report")
     librarian.sees_title(librarian.read("Report of {urn}").format(urn=urn))

@@ -1,4 +1,4 @@
-"""Searching in a browser: words are found, copies opened, URLs suggested and found, and the engine watched."""
+"""Search in a browser: results, copies, suggestions, the search engine page."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ PAGES = [
     for number in range(25)
 ]
 SITE = {"/": Answer("<!doctype html><title>Sugerido</title><p>Um ornitorrinco sugerido.")}
-SOON = 30.0
-"""Seconds from a download to the first hit; a machine with nothing else to do takes one."""
+MAX_HIT_SECONDS = 30.0
+"""Maximum seconds from a download to the first hit; about one on an idle machine."""
 
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    """What somebody suggests."""
+    """A site for suggestions."""
     with Web(SITE) as served:
         yield served
 
 
 @pytest.fixture
 def place(config: Config, web: Web) -> Iterator[WebServer]:
-    """The pages and the daemon, with an item that was collected, and loopback allowed for suggestions."""
+    """Pages and daemon, with a collected item, and loopback allowed for suggestions."""
     with open_database(config) as database:
         tell(database, archive(database, config, [*PAGES, page("hostil", HOSTILE)]))
         with database.session() as session:
@@ -55,20 +55,20 @@ def place(config: Config, web: Web) -> Iterator[WebServer]:
         yield opened
 
 
-def typed(window: Page) -> Locator:
-    """Return where words are typed."""
+def search_field(window: Page) -> Locator:
+    """Return the search field."""
     return window.get_by_label(re.compile("^Words"))
 
 
 def search(window: Page, place: WebServer, words: str) -> None:
     window.goto(f"{place.address}/search")
-    typed(window).fill(words)
+    search_field(window).fill(words)
     with window.expect_navigation():
         window.keyboard.press("Enter")
 
 
 def wait_for_hit(window: Page, place: WebServer, words: str, title: str) -> None:
-    """Search again and again, until a document is found."""
+    """Search until a document is found."""
 
     def is_found() -> bool:
         window.goto(f"{place.address}/search?q={words}")
@@ -92,10 +92,10 @@ def test_a_reader_searches_opens_a_copy_suggests_and_finds(
     expect(window.get_by_text("Page 3 of 3.")).to_be_visible()
     expect(window.locator("ol > li")).to_have_count(6)
     window.get_by_role("link", name="www.fc.ul.pt", exact=True).click()
-    expect(typed(window)).to_have_value("laboratorios site:www.fc.ul.pt")
+    expect(search_field(window)).to_have_value("laboratorios site:www.fc.ul.pt")
     expect(window.get_by_role("link", name="✕ www.fc.ul.pt")).to_be_visible()
 
-    typed(window).fill("curs")
+    search_field(window).fill("curs")
     expect(window.locator("#completions option").first).to_have_attribute("value", "curso")
 
     search(window, place, '"número 7"')
@@ -115,13 +115,13 @@ def test_a_reader_searches_opens_a_copy_suggests_and_finds(
     with open_database(config) as database, database.reading() as session:
         document = session.scalars(select(Document).where(Document.url == web.url())).one()
     assert document.collected_at is not None
-    assert (datetime.now(UTC) - document.collected_at).total_seconds() < SOON
+    assert (datetime.now(UTC) - document.collected_at).total_seconds() < MAX_HIT_SECONDS
 
-    watched(window, place)
+    check_search_engine_page(window, place)
 
 
-def watched(window: Page, place: WebServer) -> None:
-    """See the search engine at work, while somebody else searches."""
+def check_search_engine_page(window: Page, place: WebServer) -> None:
+    """Check the search engine page during searches."""
     window.goto(f"{place.address}/searches")
     row = window.get_by_role("row").filter(has_text="laboratorio hostil")
     expect(row).to_be_visible()
@@ -130,6 +130,6 @@ def watched(window: Page, place: WebServer) -> None:
     expect(home).to_contain_text("ready")
     expect(home).to_contain_text("ms")
     for _ in range(3):
-        # As another window of the same browser does, without one.
+        # Like another window of the same browser.
         assert window.request.get(f"{place.address}/search?q=zibelina").ok
     expect(window.get_by_role("row").filter(has_text="zibelina")).to_contain_text("3")

@@ -1,4 +1,4 @@
-"""The search pages as they are sent: what strangers wrote is text, and whatever is asked has a clear answer."""
+"""Search pages as HTML: foreign text stays text, every query has a clear response."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ TAG = re.compile(r"<\s*(script|img|iframe|svg|style)\b[^>]*>", re.IGNORECASE)
 
 
 class Browser:
-    """Asks an application in this process, as somebody who has logged in."""
+    """Client of the app in this process, with a login."""
 
     def __init__(self, app: ASGIApp, secret: str) -> None:
         self._app = app
         self.headers = {"Cookie": f"{SESSION_COOKIE}={secret}"}
 
     def get(self, address: str, **params: str) -> httpx.Response:
-        """Ask for a page."""
+        """Request a page."""
         return self._ask("GET", address, params=params or None)
 
     def post(self, address: str, **data: str) -> httpx.Response:
@@ -82,7 +82,7 @@ class Browser:
 
 @pytest.fixture
 def browser(sqlite: Database, config: Config) -> Browser:
-    """Somebody who has logged in, and looks at the pages as they are sent."""
+    """A client with a login."""
     app = FastAPI()
     for router in (search.router, search.suggest_router, api.router):
         app.include_router(router)
@@ -96,7 +96,7 @@ def browser(sqlite: Database, config: Config) -> Browser:
 
 @pytest.fixture
 def filled(sqlite: Database, config: Config, browser: Browser) -> Browser:
-    """The same, with something to be found."""
+    """A client with collected documents."""
     first = archive(sqlite, config, [*PAGES, ATTACK])
     tell(sqlite, first)
     second = archive(sqlite, config, [PAGES[0], page("copy", PAGES[1].body)], after=first, months=1)
@@ -109,7 +109,7 @@ def links(html: str) -> list[str]:
     return [link.replace("&amp;", "&") for link in re.findall(r'href="([^"]*)"', html)]
 
 
-def test_what_strangers_wrote_never_becomes_markup(filled: Browser) -> None:
+def test_foreign_text_never_becomes_markup(filled: Browser) -> None:
     for query in ("ataque", HOSTILE, f"{HOSTILE} ataque", "'); alert(1); //", "{{ 7 * 7 }}"):
         answer = filled.get("/search", q=query, order=HOSTILE, page=HOSTILE)
         assert answer.status_code == 200
@@ -124,7 +124,7 @@ def test_what_strangers_wrote_never_becomes_markup(filled: Browser) -> None:
 
 
 @pytest.mark.parametrize("number", ["-1", "0", "1000000000", "9" * 5000, "abc", "", "1.5", "²", "1e3"])
-def test_pages_that_do_not_exist_are_said_to_be_none(filled: Browser, number: str) -> None:
+def test_invalid_page_numbers_give_a_note(filled: Browser, number: str) -> None:
     answer = filled.get("/search", q="curso", page=number)
     assert answer.status_code == 200
     assert re.search("is not a page number|Only the first 1000 pages are available", answer.text)
@@ -154,7 +154,7 @@ def test_every_query_has_a_clear_answer(filled: Browser, query: str, said: str) 
     assert re.search(said, answer.text), answer.text
 
 
-def test_results_are_paged_and_narrowed_and_widened_by_links(filled: Browser) -> None:
+def test_links_page_and_filter_results(filled: Browser) -> None:
     answer = filled.get("/search", q="curso", order="newest")
     assert "Documents: 24. Page 1 of 3." in answer.text
     assert answer.text.count("<h2><a") == 10
@@ -170,7 +170,7 @@ def test_results_are_paged_and_narrowed_and_widened_by_links(filled: Browser) ->
     assert filled.get(year).text.count("<h2><a") == 10
 
 
-def test_a_result_has_its_other_captures_and_those_that_are_equal(filled: Browser) -> None:
+def test_a_result_lists_other_captures_and_duplicates(filled: Browser) -> None:
     answer = filled.get("/search", q='"número 0"')
     assert "Other captures:" in answer.text
     assert len([link for link in links(answer.text) if link.startswith("/search/copy/")]) == 2
@@ -178,7 +178,7 @@ def test_a_result_has_its_other_captures_and_those_that_are_equal(filled: Browse
     assert "1 more exact duplicates." in equal.text
 
 
-def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
+def test_every_part_of_a_result_is_escaped() -> None:
     told = SearchResult(
         document=7,
         url="javascript:alert(1)//" + HOSTILE,
@@ -219,7 +219,7 @@ def test_every_part_of_a_result_is_text_whatever_it_holds() -> None:
     assert [link for link in links(html) if "unfold=1" in link] == [asked.with_unfold(True)]
 
 
-def test_a_gateway_is_asked_if_one_is_named(
+def test_a_configured_gateway_is_queried(
     sqlite: Database, config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tell(sqlite, archive(sqlite, config, PAGES[:3]))
@@ -244,7 +244,7 @@ def test_a_gateway_is_asked_if_one_is_named(
         searching.search_documents(desk, wish)
 
 
-def test_a_copy_is_led_to_with_a_ticket(filled: Browser) -> None:
+def test_a_copy_redirects_with_a_ticket(filled: Browser) -> None:
     found = filled.get("/search", q='"número 7"')
     copy = next(link for link in links(found.text) if link.startswith("/search/copy/"))
     answer = filled.get(copy)
@@ -256,7 +256,7 @@ def test_a_copy_is_led_to_with_a_ticket(filled: Browser) -> None:
         assert "complaint" in answer.text
 
 
-def test_what_is_typed_is_completed(filled: Browser) -> None:
+def test_queries_are_completed(filled: Browser) -> None:
     assert filled.get("/search/complete", q="fís").json() == ["física"]
     assert filled.get("/search/complete", q="o cur").json()[0] == "o curso"
     assert "Curso 1" in filled.get("/search/complete", q="cur").json()
@@ -265,7 +265,7 @@ def test_what_is_typed_is_completed(filled: Browser) -> None:
         assert isinstance(filled.get("/search/complete", q=nothing).json(), list)
 
 
-def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config) -> None:
+def test_a_missing_index_gives_advice(browser: Browser, config: Config) -> None:
     answer = browser.get("/search", q="curso")
     assert (answer.status_code, "There is no index yet." in answer.text) == (503, True)
     assert browser.get("/search/complete", q="curso").json() == []
@@ -278,11 +278,11 @@ def test_without_an_index_it_is_said_what_to_do(browser: Browser, config: Config
     assert (damaged.status_code, "is damaged" in damaged.text) == (503, True)
 
 
-def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Database, config: Config) -> None:
+def test_a_damaged_index_gives_advice(filled: Browser, sqlite: Database, config: Config) -> None:
     damages: dict[str, Callable[[bytes], bytes]] = {
         "meta.json": lambda _: b"{",
         ".term": lambda content: content[: len(content) // 2],
-        # Its end, by which it is known, stays as it is: only who reads it sees that it makes no sense.
+        # The end stays intact, since it identifies the file; only reading it fails.
         ".store": lambda content: bytes(len(content) - 120) + content[-120:],
     }
     for part, damaged in damages.items():
@@ -299,7 +299,7 @@ def test_a_damaged_index_is_said_with_what_to_do(filled: Browser, sqlite: Databa
         assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
-def test_only_who_writes_removes_an_index_of_another_version(
+def test_only_a_writer_removes_an_index_of_another_version(
     filled: Browser, sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tarantula.search.index.storage.SCHEMA_VERSION", SCHEMA_VERSION + 1)
@@ -313,7 +313,7 @@ def test_only_who_writes_removes_an_index_of_another_version(
     assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
-def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
+def test_an_index_of_another_version_in_use_is_kept(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     following = IndexUpdater(config, sqlite)
@@ -325,7 +325,7 @@ def test_an_index_of_another_version_at_which_somebody_is_at_work_is_left_alone(
     assert (index_folder(config) / "meta.json").exists()
 
 
-def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Database, config: Config) -> None:
+def test_an_index_without_indexer_gives_a_note(filled: Browser, sqlite: Database, config: Config) -> None:
     said = "no process is updating it"
     assert said not in filled.get("/search").text
     tell(sqlite, archive(sqlite, config, [page("later", b"<p>Mais tarde.")], months=2))
@@ -339,9 +339,7 @@ def test_it_is_said_when_nobody_keeps_the_index(filled: Browser, sqlite: Databas
     assert said not in filled.get("/search", q="tarde").text
 
 
-def test_an_index_that_is_built_anew_is_the_one_that_is_asked(
-    filled: Browser, sqlite: Database, config: Config
-) -> None:
+def test_a_rebuilt_index_is_used(filled: Browser, sqlite: Database, config: Config) -> None:
     assert "Documents: 24." in filled.get("/search", q="curso").text
     discard_index(config)
     assert "There is no index yet." in filled.get("/search", q="curso").text
@@ -349,7 +347,7 @@ def test_an_index_that_is_built_anew_is_the_one_that_is_asked(
     assert "Documents: 24." in filled.get("/search", q="curso").text
 
 
-def test_what_cannot_be_suggested_is_said_on_the_page(browser: Browser) -> None:
+def test_refused_suggestions_show_the_error(browser: Browser) -> None:
     for url, said in (
         ("http://127.0.0.1/", "private address"),
         ("mailto:a@b.pt", "http and https"),
@@ -361,7 +359,7 @@ def test_what_cannot_be_suggested_is_said_on_the_page(browser: Browser) -> None:
     assert browser.get("/search/suggested/nothing/x").status_code == 404
 
 
-def test_the_pages_speak_portuguese(filled: Browser) -> None:
+def test_search_pages_are_translated(filled: Browser) -> None:
     filled.headers["Accept-Language"] = "pt-PT"
     answer = filled.get("/search", q="curso", page="x")
     assert '<html lang="pt">' in answer.text
@@ -370,7 +368,7 @@ def test_the_pages_speak_portuguese(filled: Browser) -> None:
     assert "Escreva uma palavra, ou várias." in filled.get("/search", q=" ").text
 
 
-def test_whoever_has_not_logged_in_is_asked_to(filled: Browser) -> None:
+def test_without_login_the_login_page_is_shown(filled: Browser) -> None:
     del filled.headers["Cookie"]
     answer = filled.get("/search", q="curso")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/login?next=/search%3Fq%3Dcurso")

@@ -1,4 +1,4 @@
-"""``tarantula serve``: the pages and the daemon in one go; and an item's life through the API."""
+"""`tarantula serve`: pages and daemon together, and the life of an item through the API."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer
 
 
 @pytest.mark.usefixtures("quick_passwords")
-def test_what_is_due_is_collected_and_a_program_sees_it_through(sqlite: Database, config: Config) -> None:
+def test_a_due_item_is_collected_and_managed_through_the_api(sqlite: Database, config: Config) -> None:
     with sqlite.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
         _, secret = tokens.create_token(session, account, "harvest", Role.ADMINISTRATOR, None)

@@ -1,4 +1,4 @@
-"""The API of sources and views: everything that the pages do, and nothing of what is somebody else's."""
+"""The API of sources and views; private sources of other accounts stay hidden."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SOURCE = {"name": "user.ana.preco", "url": "http://127.0.0.1:9/", "fields": [{"k
 
 
 class Client:
-    """Asks an application that is not served."""
+    """Client of an app in this process."""
 
     def __init__(self, app: FastAPI) -> None:
         self._app = app
 
     def ask(self, method: str, path: str, **rest: Any) -> httpx.Response:
-        """Ask once."""
+        """Send one request."""
 
         async def asked() -> httpx.Response:
             transport = httpx.ASGITransport(self._app)
@@ -51,7 +51,7 @@ class Client:
 
 @pytest.fixture
 def ask(sqlite: Database, config: Config) -> Client:
-    """A client of the API; whose name is told in a header, as the door tells it otherwise."""
+    """Client of the API; a header names the account, in place of the authentication middleware."""
     app, authenticator = FastAPI(), Authenticator(config, sqlite)
     app.include_router(api.router)
     add_error_handlers(app)
@@ -65,7 +65,7 @@ def ask(sqlite: Database, config: Config) -> Client:
     return Client(app)
 
 
-def test_a_source_is_followed_changed_and_forgotten(ask: Client) -> None:
+def test_a_source_is_created_changed_and_removed(ask: Client) -> None:
     assert ask.post("/api/streams", json=SOURCE, headers={"who": "rui reader"}).status_code == 403
     made = ask.post("/api/streams", json=SOURCE)
     assert (made.status_code, made.json()["owner"], made.json()["interval"]) == (201, "ana", 300)
@@ -83,8 +83,8 @@ def test_a_source_is_followed_changed_and_forgotten(ask: Client) -> None:
     assert ask.get("/api/streams/user.ana.preco").status_code == 404
 
 
-def followed_for_a_while(database: Database, **values: object) -> int:
-    """Follow a price with three values, an hour apart, and a text that was put aside."""
+def source_with_history(database: Database, **values: object) -> int:
+    """Create a source with three prices, an hour apart, and a reading put aside."""
     source = followed(database, "bolsa.preco", {"price": "decimal"}, "ana", title="Preço", **values)
     for hour, price in enumerate(("1.10", "2.20", "3.30")):
         was_read(database, source, now() - (3 - hour) * HOUR, {"": {"price": price}})
@@ -93,8 +93,8 @@ def followed_for_a_while(database: Database, **values: object) -> int:
     return source
 
 
-def test_what_was_read_leaves_in_every_format(sqlite: Database, ask: Client) -> None:
-    followed_for_a_while(sqlite)
+def test_the_history_is_exported_in_every_format(sqlite: Database, ask: Client) -> None:
+    source_with_history(sqlite)
     at = "/api/streams/bolsa.preco"
     assert [row["value"] for row in ask.get(f"{at}/values").json()] == ["3.3"]
     events = ask.get(f"{at}/events", params={"field": "price", "limit": 2}).json()
@@ -123,7 +123,7 @@ def _rows_of_parquet(answer: httpx.Response) -> int:
     return int(parquet.read_table(BytesIO(answer.content)).num_rows)
 
 
-def test_what_is_sent_is_refused_at_its_field_and_shown_to_nobody_else(sqlite: Database, ask: Client) -> None:
+def test_request_errors_name_their_field_and_secrets_stay_hidden(sqlite: Database, ask: Client) -> None:
     sending = {
         "method": "post",
         "headers": {"X-API-Key": "{key}"},
@@ -143,8 +143,8 @@ def test_what_is_sent_is_refused_at_its_field_and_shown_to_nobody_else(sqlite: D
     assert last.detail == {"changes": {"body": "changed"}}
 
 
-def test_what_was_put_aside_is_decided(sqlite: Database, ask: Client) -> None:
-    followed_for_a_while(sqlite)
+def test_readings_put_aside_are_decided(sqlite: Database, ask: Client) -> None:
+    source_with_history(sqlite)
     (aside,) = ask.get("/api/streams/bolsa.preco/aside").json()
     assert aside["read"] == "9.99"
     to = f"/api/streams/bolsa.preco/aside/{aside['id']}/accept"
@@ -156,8 +156,8 @@ def test_what_was_put_aside_is_decided(sqlite: Database, ask: Client) -> None:
     assert ask.get("/api/streams/bolsa.preco/values").json()[0]["value"] == "9.99"
 
 
-def test_views_are_made_arranged_shared_and_looked_at(sqlite: Database, ask: Client) -> None:
-    followed_for_a_while(sqlite)
+def test_views_are_created_ordered_shared_and_read(sqlite: Database, ask: Client) -> None:
+    source_with_history(sqlite)
     view = {"kind": "line", "parts": [{"source": "bolsa.preco", "field": "price"}]}
     first, second = (ask.post("/api/views", json=view).json()["id"] for _ in range(2))
     assert [row["id"] for row in ask.get("/api/views").json()] == [second, first]
@@ -175,8 +175,8 @@ def test_views_are_made_arranged_shared_and_looked_at(sqlite: Database, ask: Cli
     assert ask.delete(f"/api/views/{second}").status_code == 204
 
 
-def test_a_private_source_is_nowhere_for_others(sqlite: Database, ask: Client) -> None:
-    followed_for_a_while(sqlite, private=True)
+def test_private_sources_are_hidden_from_others(sqlite: Database, ask: Client) -> None:
+    source_with_history(sqlite, private=True)
     eva = {"who": "eva administrator"}
     assert ask.get("/api/streams", headers=eva).json()["rows"] == []
     assert ask.get("/api/stream-names", headers=eva).json() == []
@@ -187,7 +187,7 @@ def test_a_private_source_is_nowhere_for_others(sqlite: Database, ask: Client) -
     assert b"bolsa" not in metrics_text(context_of(sqlite, Role.ADMINISTRATOR, "eva"))
 
 
-def test_a_public_source_is_a_figure_for_prometheus(sqlite: Database) -> None:
-    followed_for_a_while(sqlite)
+def test_public_sources_are_prometheus_metrics(sqlite: Database) -> None:
+    source_with_history(sqlite)
     figure = b'tarantula_stream_value{field="price",row="",source="bolsa.preco"} 3.3'
     assert figure in metrics_text(context_of(sqlite, Role.READER, "eva"))

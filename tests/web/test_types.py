@@ -1,4 +1,4 @@
-"""Types and profiles in the browser."""
+"""Types and profiles in a browser."""
 
 from __future__ import annotations
 
