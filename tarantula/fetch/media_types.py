@@ -11,6 +11,7 @@ ExtensionsByType = Mapping[str, Sequence[str]]
 TypesByExtension = Mapping[str, tuple[str, ...]]
 """The types that each extension may mean."""
 
+HTML_TYPES = ("text/html", "application/xhtml+xml")
 MAX_TYPE_CHARACTERS = 127
 _TOKEN = r"[a-z0-9!#$&^_.+-]+"
 _TYPE = re.compile(rf"\s*({_TOKEN}/{_TOKEN})(?:[;,\s]|$)", re.IGNORECASE)

@@ -13,7 +13,6 @@ from tarantula.archive.diff.text import TextDiff
 from tarantula.archive.quality.baseline import previous_items
 from tarantula.archive.replay import content
 from tarantula.archive.replay.pages import (
-    HTML_TYPES,
     captured_title,
     document_in_item,
     find_document,
@@ -22,6 +21,7 @@ from tarantula.archive.replay.pages import (
 )
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import COLLECTED_STATES, state_meaning
+from tarantula.fetch.media_types import HTML_TYPES
 from tarantula.models import Document, Item
 from tarantula.services.context import ServiceContext
 from tarantula.store.captures import Capture, capture_of

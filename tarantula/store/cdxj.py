@@ -20,6 +20,10 @@ from tarantula.models import Document, InheritedRecord, Item, Visit
 from tarantula.store.errors import write_errors
 
 SORT_RUN_LINES = 200_000
+REVISIT_TYPE = "warc/revisit"
+ROWS_PER_FETCH = 5000
+REFERRING_TABLES: tuple[Any, ...] = (Document, Visit)
+"""Tables whose records may be revisits."""
 
 
 class IndexRow(NamedTuple):
@@ -91,11 +95,6 @@ def _write_lines(lines: Iterable[bytes], path: Path) -> int:
             count += 1
     return count
 
-
-REVISIT_TYPE = "warc/revisit"
-ROWS_PER_FETCH = 5000
-REFERRING_TABLES: tuple[Any, ...] = (Document, Visit)
-"""Tables whose records may be revisits."""
 
 _FIELDS = ("url", "collected_at", "type", "state", "digest", "warc_length", "warc_offset", "warc")
 

@@ -292,10 +292,16 @@ class DocumentTable:
 
     def _load_server_ids(self, connection: Connection, names: set[str]) -> None:
         unknown = sorted(names - self._servers.keys())
+        insert_servers(connection, unknown)
         for chunk in chunks(unknown):
-            execute_rows(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
             rows = connection.execute(select(Server.name, Server.id).where(Server.name.in_(chunk)))
             self._servers.update((name, identity) for name, identity in rows)
+
+
+def insert_servers(connection: Connection, names: Sequence[str]) -> None:
+    """Insert a row for each server that has none; *names* are sorted, so that two collectors do not deadlock."""
+    for chunk in chunks(names):
+        execute_rows(connection, _INSERT_SERVERS, [(name,) for name in chunk], ("text",))
 
 
 @cache

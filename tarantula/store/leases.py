@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, fun
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.fetch.politeness import ServerPause
 from tarantula.models import Collector, Document, Item, Server
-from tarantula.store import bulk
+from tarantula.store.documents import insert_servers
 from tarantula.store.liveness import (
     HEARTBEAT_TIMEOUT_SECONDS,
     database_time,
@@ -40,6 +40,10 @@ YIELD_SECONDS = 2.0
 """Time during which a server released in favour of others is not leased again."""
 WISH_LIFETIME_SECONDS = 10.0
 """Time for which a request for a leased server is valid, unless repeated."""
+SHARE_CHECKS_PER_SECOND = 10
+"""How often per second all collectors of an item together recompute their fair share."""
+MAX_READER_SERVERS = 5000
+"""Maximum number of servers leased by a stream reader."""
 
 
 class Lease(NamedTuple):
@@ -186,9 +190,6 @@ def _seconds(earlier: datetime | None, later: datetime | None, unknown: float = 
     return unknown if earlier is None or later is None else max((later - earlier).total_seconds(), 0.0)
 
 
-SHARE_CHECKS_PER_SECOND = 10
-"""How often per second all collectors of an item together recompute their fair share."""
-
 # A skip scan: one index probe per server, however many documents wait there.
 _SERVERS_WITH_WORK = text(
     "WITH RECURSIVE working (id) AS ("
@@ -301,11 +302,6 @@ def is_unfinished(connection: Connection, item_id: int) -> bool:
     )
 
 
-MAX_READER_SERVERS = 5000
-"""Maximum number of servers leased by a stream reader."""
-_INSERT_SERVERS = "INSERT INTO server (name) {rows} ON CONFLICT (name) DO NOTHING"
-
-
 class ReaderLeases(ServerLeases):
     """Servers leased by a process that reads streams: each for one visit, released to collections in between."""
 
@@ -329,8 +325,7 @@ class ReaderLeases(ServerLeases):
     def take_named(self, connection: Connection, pauses: dict[str, float]) -> list[Lease]:
         """Lease those of some servers that are free; *pauses* also count from the visits of other collectors."""
         names = sorted(pauses)
-        for some in bulk.chunks(names):
-            bulk.execute_rows(connection, _INSERT_SERVERS, [(name,) for name in some], ("text",))
+        insert_servers(connection, names)
         found = connection.execute(
             select(Server.id, Server.name, Server.not_before).where(
                 Server.name.in_(names), Server.collector_id.is_(None)

@@ -18,6 +18,8 @@ from tarantula.models import Barrel, Collector, Server
 
 HEARTBEAT_TIMEOUT_SECONDS = 5.0
 """Seconds without a heartbeat after which a collector or barrel is considered dead."""
+DEAD_BARREL_KEPT_SECONDS = 60.0
+"""Time after which the row of a dead barrel is deleted."""
 
 
 def database_time(connection: Connection) -> datetime:
@@ -103,10 +105,6 @@ def remove_dead_collectors(connection: Connection, item_id: int) -> None:
     """Remove the rows of an item's dead collectors."""
     alive = [collector.id for collector in live_collectors(connection)]
     remove_collectors(connection, (Collector.item_id == item_id) & Collector.id.not_in(alive))
-
-
-DEAD_BARREL_KEPT_SECONDS = 60.0
-"""Time after which the row of a dead barrel is deleted."""
 
 
 class BarrelStatus(NamedTuple):

@@ -16,7 +16,7 @@ from sqlalchemy.orm import aliased
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
-from tarantula.fetch.media_types import charset_of
+from tarantula.fetch.media_types import HTML_TYPES, charset_of
 from tarantula.items import FrontierEntry, PreviousCapture
 from tarantula.models import Document, InheritedRecord, Item
 from tarantula.publications.config import PublicationConfig
@@ -27,7 +27,6 @@ from tarantula.store.warc_records import payload_digest
 
 logger = logging.getLogger(__name__)
 
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 _root = aliased(Document)
 _CAPTURES = (
@@ -52,6 +51,11 @@ _CAPTURES = (
     .where(HAS_CAPTURE, Document.digest.is_not(None))
     .order_by(Document.item_id)
 )
+VALIDATORS = frozenset({b"etag", b"last-modified"})
+MAX_CHARSET_LENGTH = 40
+# RFC 9110, 8.8.3: a malformed ETag is not sent back.
+ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,190}"')
+HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 
 
 class PreviousCaptures:
@@ -136,13 +140,6 @@ class PreviousCaptures:
                     )
                 self._sizes[path] = 0
         return self._sizes[path] >= end
-
-
-VALIDATORS = frozenset({b"etag", b"last-modified"})
-MAX_CHARSET_LENGTH = 40
-# RFC 9110, 8.8.3: a malformed ETag is not sent back.
-ETAG = re.compile(r'(?:W/)?"[\x21\x23-\x7e]{0,190}"')
-HTTP_DATE = re.compile(r"[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT")
 
 
 class KeptHeaders(NamedTuple):

@@ -35,6 +35,18 @@ _RESTORE_DOCUMENTS = text(
     f" WHERE visit.item_id = :item AND {UNDER_WAY.replace('released_at', 'visit.released_at')}"
     " AND document.id = visit.document_id AND document.state IN (0, -6)"
 )
+RELEASE_INTERVAL_SECONDS = 0.25
+"""Interval of checks for visits that are due."""
+COUNT_INTERVAL_SECONDS = 5.0
+"""Interval of counting the visits made."""
+REDIRECT_STATES = range(300, 400)
+UNINFORMATIVE_STATES = UNREACHED_STATES | {
+    DocumentState.INVALID_RESPONSE,
+    DocumentState.NO_CODE,
+    DocumentState.EXCLUDED_BY_ROBOTS,
+    DocumentState.OVER_LIMIT,
+}
+"""States that say nothing about a document that was collected before: the earlier capture stays."""
 
 
 class VisitProgress(NamedTuple):
@@ -169,20 +181,6 @@ def _entry(document: Any, rank: int) -> FrontierEntry:
     return FrontierEntry(
         document.id, document.url, document.server, document.depth, document.kind, rank, document.redirects
     )
-
-
-RELEASE_INTERVAL_SECONDS = 0.25
-"""Interval of checks for visits that are due."""
-COUNT_INTERVAL_SECONDS = 5.0
-"""Interval of counting the visits made."""
-REDIRECT_STATES = range(300, 400)
-UNINFORMATIVE_STATES = UNREACHED_STATES | {
-    DocumentState.INVALID_RESPONSE,
-    DocumentState.NO_CODE,
-    DocumentState.EXCLUDED_BY_ROBOTS,
-    DocumentState.OVER_LIMIT,
-}
-"""States that say nothing about a document that was collected before: the earlier capture stays."""
 
 
 @dataclass(slots=True)

@@ -39,6 +39,20 @@ from tarantula.models import Document, Item
 from tarantula.store.listings import IS_COLLECTED, ROWS_PER_FETCH
 
 BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later")
+SHOWN_COLUMNS = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
+"""Columns shown of the two documents of a URL."""
+DELTA_TABLE = Table(
+    "delta",
+    MetaData(),
+    Column("change", String(10)),
+    Column("key", LargeBinary(16)),
+    Column("before_id", BigInteger),
+    Column("after_id", BigInteger),
+    Column("before_digest", String(60)),
+    Column("after_digest", String(60)),
+    prefixes=["TEMPORARY"],
+)
+"""Documents that differ between the items."""
 
 
 class DocumentChange(StrEnum):
@@ -48,10 +62,6 @@ class DocumentChange(StrEnum):
     CHANGED = "changed"
     SAME = "same"
     GONE = "gone"
-
-
-SHOWN_COLUMNS = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
-"""Columns shown of the two documents of a URL."""
 
 
 def _side(name: str) -> Table:
@@ -70,19 +80,6 @@ def _side(name: str) -> Table:
 
 EARLIER, LATER = _side("earlier_side"), _side("later_side")
 """Collected documents of the two items."""
-
-DELTA_TABLE = Table(
-    "delta",
-    MetaData(),
-    Column("change", String(10)),
-    Column("key", LargeBinary(16)),
-    Column("before_id", BigInteger),
-    Column("after_id", BigInteger),
-    Column("before_digest", String(60)),
-    Column("after_digest", String(60)),
-    prefixes=["TEMPORARY"],
-)
-"""Documents that differ between the items."""
 
 
 def fill_delta_table(session: Session, before: int, after: int) -> None:

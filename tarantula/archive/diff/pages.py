@@ -11,7 +11,7 @@ from turbohtml import TokenType
 
 from tarantula.archive.diff.text import TextDiff, compare_lines
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.fetch.media_types import HTML_TYPES, charset_of, media_type
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.models import Document
 from tarantula.store.captures import Capture, capture_of
@@ -22,7 +22,6 @@ MAX_LINES = 20_000
 MAX_LINE_LENGTH = 2_000
 """Longer lines are split."""
 
-HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 TEXT_TYPES = frozenset({"application/json", "application/xml", "application/rtf", "image/svg+xml"})
 
 _INLINE = frozenset(
@@ -32,6 +31,8 @@ _INLINE = frozenset(
 """Elements that do not end a line."""
 _INVISIBLE = frozenset({"script", "style", "template", "noscript", "iframe", "noembed", "noframes", "xmp"})
 """Elements whose text is not visible."""
+MAX_COMPARED_BYTES = 10_000_000
+"""Larger documents are not compared."""
 
 
 def text_lines(body: bytes, media_type: str | None, charset: str | None) -> list[str] | None:
@@ -83,10 +84,6 @@ def _normalize(lines: Iterable[str]) -> list[str]:
         if len(cut) >= MAX_LINES:
             break
     return cut[:MAX_LINES]
-
-
-MAX_COMPARED_BYTES = 10_000_000
-"""Larger documents are not compared."""
 
 
 def compare_documents(session: Session, items: Path, before: Document, after: Document) -> TextDiff:

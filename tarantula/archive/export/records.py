@@ -33,6 +33,11 @@ from tarantula.store.warc_reader import (
 )
 from tarantula.store.warc_writer import new_record_id
 
+GZIP_MAGIC = b"\x1f\x8b\x08"
+"""First bytes of a gzip member, and so of a record."""
+PAST_END = 1 << 62
+"""Larger than any file offset."""
+
 
 class ExportProgress:
     """Collects problems of an export; commands override the methods to show progress."""
@@ -70,12 +75,6 @@ class HashingFile:
     def hexdigest(self) -> str:
         """Hash of everything written."""
         return self._hash.hexdigest()
-
-
-GZIP_MAGIC = b"\x1f\x8b\x08"
-"""First bytes of a gzip member, and so of a record."""
-PAST_END = 1 << 62
-"""Larger than any file offset."""
 
 
 @dataclass(slots=True)

@@ -40,71 +40,12 @@ td.number { text-align: right }
 
 TableCells = Iterable[tuple[str | int | float, ...]]
 
-
-def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: Iterable[tuple[str, str]]) -> str:
-    """Return the start page of a mirror whose base document is at *base*; *skipped* lists unreadable documents."""
-    config = PublicationConfig.model_validate(item.configuration)
-    totals = report.totals
-    unreadable = _table("Documents that could not be read", ("address", "why"), skipped)
-    tables = (
-        _table("States", ("state", "meaning", "documents"), [(r.state, r.meaning, r.documents) for r in report.states]),
-        _table("Types", ("type", "documents", "bytes"), [(r.type, r.documents, r.bytes) for r in report.types]),
-        _table(
-            "Servers",
-            ("server", "documents", "bytes"),
-            [(r.server, r.documents, r.bytes) for r in report.servers[:MAX_SERVER_ROWS]],
-        ),
-    )
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<title>{escape(item.urn)}</title>
-<style>{STYLE}</style>
-</head>
-<body>
-<h1>{escape(item.urn)}</h1>
-<p>{escape(config.description)}</p>
-<dl>
-<dt>Publication</dt><dd>{escape(config.name)}</dd>
-<dt>Base document</dt><dd><a href="{escape(_address(base))}">{escape(config.base_url)}</a></dd>
-<dt>Collected</dt><dd>{escape(_dates(item))}</dd>
-</dl>
-<p>{totals.documents:,} documents, {totals.collected:,} of them collected from {totals.servers:,} servers:
-{decimal(totals.bytes)}, {totals.links:,} links. The whole report is in <a href="report.json">report.json</a>.</p>
-{unreadable}{"".join(tables)}</body>
-</html>
-"""
-
-
-def _address(base: LinkDestination) -> str:
-    return (base.path or base.url) + base.fragment
-
-
-def _dates(item: Item) -> str:
-    moments = [moment.strftime("%Y-%m-%d %H:%M UTC") for moment in (item.started_at, item.finished_at) if moment]
-    return " to ".join(moments) or item.planned_at.strftime("%Y-%m-%d %H:%M UTC")
-
-
-def _table(caption: str, headings: tuple[str, ...], rows: TableCells) -> str:
-    lines = ["".join(map(_cell, row)) for row in rows]
-    if not lines:
-        return ""
-    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
-    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
-    return f"<table>\n<caption>{escape(caption)}</caption>\n<tr>{head}</tr>\n{body}</table>\n"
-
-
-def _cell(value: str | float) -> str:
-    return f"<td>{escape(value)}</td>" if isinstance(value, str) else f'<td class="number">{value:,}</td>'
-
-
 ProgressCallback = Callable[[int, int], None]
 """Called with the number of documents copied and the total."""
 
 
 def ignore_progress(done: int, total: int) -> None:
-    """Be the progress that nobody looks at."""
+    """Progress callback that does nothing."""
 
 
 class SkippedDocument(NamedTuple):
@@ -230,3 +171,61 @@ class _Converter:
         state.done = last
         self._workspace.save(state)
         progress(state.documents, self._plan.documents)
+
+
+def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: Iterable[tuple[str, str]]) -> str:
+    """Return the start page of a mirror whose base document is at *base*; *skipped* lists unreadable documents."""
+    config = PublicationConfig.model_validate(item.configuration)
+    totals = report.totals
+    unreadable = _table("Documents that could not be read", ("address", "why"), skipped)
+    tables = (
+        _table("States", ("state", "meaning", "documents"), [(r.state, r.meaning, r.documents) for r in report.states]),
+        _table("Types", ("type", "documents", "bytes"), [(r.type, r.documents, r.bytes) for r in report.types]),
+        _table(
+            "Servers",
+            ("server", "documents", "bytes"),
+            [(r.server, r.documents, r.bytes) for r in report.servers[:MAX_SERVER_ROWS]],
+        ),
+    )
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{escape(item.urn)}</title>
+<style>{STYLE}</style>
+</head>
+<body>
+<h1>{escape(item.urn)}</h1>
+<p>{escape(config.description)}</p>
+<dl>
+<dt>Publication</dt><dd>{escape(config.name)}</dd>
+<dt>Base document</dt><dd><a href="{escape(_address(base))}">{escape(config.base_url)}</a></dd>
+<dt>Collected</dt><dd>{escape(_dates(item))}</dd>
+</dl>
+<p>{totals.documents:,} documents, {totals.collected:,} of them collected from {totals.servers:,} servers:
+{decimal(totals.bytes)}, {totals.links:,} links. The whole report is in <a href="report.json">report.json</a>.</p>
+{unreadable}{"".join(tables)}</body>
+</html>
+"""
+
+
+def _address(base: LinkDestination) -> str:
+    return (base.path or base.url) + base.fragment
+
+
+def _dates(item: Item) -> str:
+    moments = [moment.strftime("%Y-%m-%d %H:%M UTC") for moment in (item.started_at, item.finished_at) if moment]
+    return " to ".join(moments) or item.planned_at.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def _table(caption: str, headings: tuple[str, ...], rows: TableCells) -> str:
+    lines = ["".join(map(_cell, row)) for row in rows]
+    if not lines:
+        return ""
+    head = "".join(f"<th>{escape(heading)}</th>" for heading in headings)
+    body = "".join(f"<tr>{line}</tr>\n" for line in lines)
+    return f"<table>\n<caption>{escape(caption)}</caption>\n<tr>{head}</tr>\n{body}</table>\n"
+
+
+def _cell(value: str | float) -> str:
+    return f"<td>{escape(value)}</td>" if isinstance(value, str) else f'<td class="number">{value:,}</td>'

@@ -23,6 +23,11 @@ from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
 from tarantula.store.warc_reader import Payload, WarcRecordReader, decode_payload
 
+MIN_PARALLEL_COPIES = 1000
+"""Up to this many copies are written without worker processes."""
+COPIES_PER_BATCH = 100
+"""Copies sent to a worker process at a time."""
+
 
 class CopyTask(NamedTuple):
     """A document to be copied."""
@@ -87,12 +92,6 @@ class Copier:
 
 PendingCopies = Callable[[], Iterable[CopyOutcome]]
 """Waits for the results of submitted tasks."""
-
-
-MIN_PARALLEL_COPIES = 1000
-"""Up to this many copies are written without worker processes."""
-COPIES_PER_BATCH = 100
-"""Copies sent to a worker process at a time."""
 
 
 class CopierPool:

@@ -35,6 +35,8 @@ RENDERED_TYPE = "text/html"
 IS_ERROR = (Document.state >= 400) & (Document.kind != int(LinkKind.NAVIGATION))
 """Requisites answered with an error: the error page is copied, so that the page makes no new request."""
 HAS_COPY: ColumnElement[bool] = or_(IS_COLLECTED, IS_ERROR) & HAS_CAPTURE
+DOCUMENTS_PER_BATCH = 500
+"""Documents per query; an interrupted conversion resumes after the last batch."""
 
 
 def load_copies(session: Session, items: Path, item: Item, skipped: Collection[int] = ()) -> CopyIndex:
@@ -104,9 +106,6 @@ def make_mirror_plan(session: Session, item: Item) -> MirrorPlan:
     )
     return MirrorPlan(fingerprint, total, first or 0, last or 0)
 
-
-DOCUMENTS_PER_BATCH = 500
-"""Documents per query; an interrupted conversion resumes after the last batch."""
 
 _COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
     Document.id,

@@ -40,6 +40,8 @@ FAILURE_STATES = (
 
 IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURE_STATES))
 IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECTING))
+PROGRAM_NAME = "tarantula"
+"""Author of automatic decisions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +113,6 @@ def _found(needed: CTE, item_id: int, *conditions: ColumnElement[bool]) -> Selec
         .outerjoin(Document, and_(Document.item_id == item_id, Document.key == needed.c.key))
         .where(or_(Document.id.is_(None), ~IS_REDIRECT), *conditions)
     )
-
-
-PROGRAM_NAME = "tarantula"
-"""Author of automatic decisions."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,10 @@ import turbohtml
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.pages import HTML_TYPES
 from tarantula.archive.mirror.paths import CopyIndex, is_path_of_copy, key_prefix_in
 from tarantula.archive.mirror.plan import RENDERED_TYPE
 from tarantula.core.urls import key_of
-from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.fetch.media_types import HTML_TYPES, charset_of, media_type
 from tarantula.links.charset import detect_encoding, encoding_by_label
 from tarantula.models import Document, Item
 from tarantula.publications import document_types

@@ -13,17 +13,19 @@ from sqlalchemy.orm import Session
 from tarantula.archive.quality.baseline import base_document
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
-from tarantula.fetch.media_types import charset_of
+from tarantula.fetch.media_types import HTML_TYPES, charset_of
 from tarantula.links.charset import encoding_by_label
 from tarantula.models import Document, Item
 from tarantula.store.captures import HAS_CAPTURE, Capture, capture_of
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.warc_reader import read_record, read_response
 
-HTML_TYPES = ("text/html", "application/xhtml+xml")
 TITLE_SEARCH_BYTES = 256 * 1024
 """Length of the prefix of a page in which the title is searched."""
 MAX_TITLE_LENGTH = 500
+IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML_TYPES), HAS_CAPTURE)
+MAX_DOCUMENT_ID = 2**63
+"""Above any document id."""
 
 
 class ReplayPage(NamedTuple):
@@ -69,11 +71,6 @@ def html_title(body: bytes, label: str | None) -> str:
     document = turbohtml.parse(start, encoding=encoding) if encoding else turbohtml.parse(start)
     title = document.select_one("head > title")
     return " ".join(title.text.split())[:MAX_TITLE_LENGTH] if title is not None else ""
-
-
-IS_PAGE: ColumnElement[bool] = and_(IS_COLLECTED, Document.type.in_(HTML_TYPES), HAS_CAPTURE)
-MAX_DOCUMENT_ID = 2**63
-"""Above any document id."""
 
 
 class PagePosition(NamedTuple):
