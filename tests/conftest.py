@@ -77,11 +77,11 @@ def window(chromium: str) -> Iterator[Page]:
 def quick_passwords() -> Iterator[None]:
     """Argon2 with its least parameters: what is asked of it is the same, and takes no time."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
-    credentials._nobodys.cache_clear()
+    credentials._dummy_hash.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(credentials, "_hasher", lambda: hasher)
         yield
-    credentials._nobodys.cache_clear()
+    credentials._dummy_hash.cache_clear()
 
 
 @pytest.fixture(autouse=True)

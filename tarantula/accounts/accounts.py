@@ -1,4 +1,4 @@
-"""Accounts."""
+"""Accounts: create, find, disable and remove them; change their role and password."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tarantula.publications.fields import check_name
 
 
 def all_accounts(session: Session) -> list[Account]:
-    """Return every account, by name."""
+    """Return all accounts, ordered by name."""
     return list(session.scalars(select(Account).order_by(Account.name)))
 
 
 def exist(session: Session) -> bool:
-    """Whether there is an account."""
+    """Whether there is at least one account."""
     return bool(session.scalar(select(func.count()).select_from(Account)))
 
 
 def get(session: Session, name: str) -> Account:
-    """Return the account of that name, or say that there is none."""
+    """Return the account with a name; raise an error if there is none."""
     account = find(session, name)
     if account is None:
         near = did_you_mean(name, session.scalars(select(Account.name)))
@@ -36,12 +36,12 @@ def get(session: Session, name: str) -> Account:
 
 
 def find(session: Session, name: str) -> Account | None:
-    """Return the account of that name."""
+    """Return the account with a name, if there is one."""
     return session.scalar(select(Account).where(Account.name == name)) if is_valid_name(name) else None
 
 
 def is_valid_name(name: str) -> bool:
-    """Whether somebody could have this name."""
+    """Whether a name is valid for an account."""
     try:
         return check_name(name) == name
     except ValueError:
@@ -49,43 +49,43 @@ def is_valid_name(name: str) -> bool:
 
 
 def add(session: Session, name: str, role: Role, password: str) -> Account:
-    """Make an account; the first one is an administrator's."""
+    """Create an account. The first one must be an administrator's."""
     try:
         name = check_name(name)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if role != Role.ADMINISTRATOR and not exist(session):
-        raise ConflictError("The first account is an administrator's: nobody else could make the others.")
+        raise ConflictError("The first account must be an administrator's, who can then create the others.")
     account = Account(name=name, role=role, password=hash_password(password), created_at=datetime.now(UTC))
     try:
         with session.begin_nested():
             session.add(account)
     except IntegrityError as error:
-        raise ConflictError(f"There is an account {name} already.") from error
+        raise ConflictError(f"There is already an account {name}.") from error
     return account
 
 
 def set_role(session: Session, account: Account, role: Role) -> None:
-    """Give an account another role."""
+    """Change the role of an account."""
     if role != Role.ADMINISTRATOR:
         _keep_an_administrator(session, account)
     account.role = role
 
 
 def disable(session: Session, account: Account) -> None:
-    """Let nobody in with an account, and end its sessions; its name stays in what was written down."""
+    """Disable an account and end its sessions; its name stays in the audit log."""
     _keep_an_administrator(session, account)
     account.disabled_at = account.disabled_at or datetime.now(UTC)
     _end_sessions(session, account)
 
 
 def enable(account: Account) -> None:
-    """Let an account be used again."""
+    """Enable a disabled account."""
     account.disabled_at = None
 
 
 def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
-    """Give an account another password, and end its sessions, perhaps but the one in which it was changed."""
+    """Change the password of an account and end its sessions, except the one with the digest *but*."""
     account.password = hash_password(password)
     _end_sessions(session, account, but)
 
@@ -93,7 +93,7 @@ def set_password(session: Session, account: Account, password: str, but: str | N
 def remove(session: Session, account: Account) -> None:
     """Remove an account, with its sessions, tokens and alerts."""
     _keep_an_administrator(session, account)
-    # Whoever has the name next is somebody else.
+    # A later account with the same name belongs to another person.
     session.execute(delete(Alert).where(Alert.owner == account.name))
     session.delete(account)
     session.flush()
@@ -106,7 +106,7 @@ def _end_sessions(session: Session, account: Account, but: str | None = None) ->
 
 
 def _keep_an_administrator(session: Session, leaving: Account) -> None:
-    # Two administrators who take each other's role away at the same time wait for one another here.
+    # The lock serializes two administrators who remove each other at the same time.
     administrators = session.scalars(
         select(Account.id)
         .where(Account.role == Role.ADMINISTRATOR, Account.disabled_at.is_(None))
@@ -114,4 +114,4 @@ def _keep_an_administrator(session: Session, leaving: Account) -> None:
         .with_for_update()
     ).all()
     if list(administrators) == [leaving.id]:
-        raise ConflictError(f"{leaving.name} is the only administrator: make another one first.")
+        raise ConflictError(f"{leaving.name} is the only administrator: create another one first.")

@@ -1,4 +1,4 @@
-"""Who changed what, and when."""
+"""Audit log: who changed what, and when."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tarantula.models import AuditEntry
 
 
 def record(session: Session, person: Person, action: str, subject: str, **detail: Any) -> None:
-    """Write down a change, in the transaction that makes it."""
+    """Record a change, in the transaction that makes it."""
     now = datetime.now(UTC)
     if person.token is not None:
         detail["token"] = person.token

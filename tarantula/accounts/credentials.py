@@ -14,40 +14,40 @@ if TYPE_CHECKING:
     from argon2 import PasswordHasher
 
 MIN_PASSWORD_LENGTH = 10
-"""Characters of a password."""
+"""Characters."""
 MAX_PASSWORD_LENGTH = 1000
 CONCURRENT_HASHES = 2
-"""How many are hashed together: each takes 64 MB of memory, and anybody may ask for it."""
+"""Passwords hashed at the same time. Each takes 64 MB, and the login form is public."""
 
-_turn = BoundedSemaphore(CONCURRENT_HASHES)
+_hash_slots = BoundedSemaphore(CONCURRENT_HASHES)
 
 
 def hash_password(password: str) -> str:
-    """Return what is stored of a password, or say why it will not do."""
+    """Return the hash of a password to store; raise an error if the password is too short or too long."""
     if len(password) < MIN_PASSWORD_LENGTH:
-        raise TarantulaError(f"The password has {len(password)} characters, and {MIN_PASSWORD_LENGTH} is the least.")
+        raise TarantulaError(f"The password has {len(password)} characters; it needs at least {MIN_PASSWORD_LENGTH}.")
     if len(password) > MAX_PASSWORD_LENGTH:
-        raise TarantulaError(f"The password has {len(password)} characters, and {MAX_PASSWORD_LENGTH} is the most.")
+        raise TarantulaError(f"The password has {len(password)} characters; at most {MAX_PASSWORD_LENGTH} are allowed.")
     try:
-        with _turn:
+        with _hash_slots:
             return _hasher().hash(password)
     except UnicodeEncodeError as error:
-        raise TarantulaError("The password holds bytes that are no text in UTF-8.") from error
+        raise TarantulaError("The password is not valid UTF-8.") from error
 
 
 def verify_password(password: str, stored: str | None) -> bool:
-    """Whether a password is the one that was stored; it takes as long when nothing was."""
+    """Whether a password matches a stored hash; takes the same time if there is none."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
-        with _turn:
-            return _hasher().verify(stored or _nobodys(), password[: MAX_PASSWORD_LENGTH + 1]) and stored is not None
+        with _hash_slots:
+            return _hasher().verify(stored or _dummy_hash(), password[: MAX_PASSWORD_LENGTH + 1]) and stored is not None
     except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 
 
 def needs_rehash(stored: str) -> bool:
-    """Whether a stored password was made with weaker parameters than are used now."""
+    """Whether a hash was made with weaker parameters than the present ones."""
     return _hasher().check_needs_rehash(stored)
 
 
@@ -61,15 +61,15 @@ def _hasher() -> PasswordHasher:
 
 
 @cache
-def _nobodys() -> str:
-    return _hasher().hash("the password of nobody")
+def _dummy_hash() -> str:
+    return _hasher().hash("dummy password")
 
 
 def new_secret() -> str:
-    """Return a secret that nobody can guess."""
+    """Return a random secret."""
     return secrets.token_urlsafe(32)
 
 
 def secret_digest(secret: str) -> str:
-    """Return what is stored of a secret. It is long and random, so one fast hash is enough."""
+    """Return the digest of a secret to store. A fast hash is enough, since the secret is long and random."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()

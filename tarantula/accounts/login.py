@@ -17,11 +17,11 @@ from tarantula.core.errors import TarantulaError
 from tarantula.models import FailedLogin
 
 FAILURE_LIFETIME = timedelta(hours=24)
-"""After which failures no longer count."""
+"""Time after which failures no longer count."""
 
 
 class LoginLimit(NamedTuple):
-    """How often somebody may fail without a pause, and how long the pauses become."""
+    """Number of failures without a pause, and the longest pause."""
 
     free: int
     longest: int
@@ -29,24 +29,27 @@ class LoginLimit(NamedTuple):
 
 
 NAME_LIMIT = LoginLimit(free=5, longest=60)
-"""Of a name. Its owner, who is not to be kept out by others, waits a minute at most."""
+"""Limit for a name. Its owner waits a minute at most, so that others cannot lock the account."""
 ADDRESS_LIMIT = LoginLimit(free=20, longest=900)
-"""Of an address, from which many people may come."""
+"""Limit for an IP address, which many people may share."""
 
 
 class TooManyLogins(TarantulaError):
-    """Somebody who failed tries again too soon."""
+    """A login during the pause after failed logins."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"Too many logins have failed. Try again in {seconds} seconds.")
+        super().__init__(f"Too many failed logins. Try again in {seconds} seconds.")
         self.seconds = seconds
 
 
 def count_attempt(session: Session, name: str | None, address: str) -> None:
-    """Count a try as failed before it is made, or refuse it: tries that come together do not slip through."""
+    """Count a login as failed before the password is checked, or refuse it during a pause.
+
+    Counting first keeps concurrent logins from passing the limit.
+    """
     session.execute(delete(FailedLogin).where(FailedLogin.at <= datetime.now(UTC) - FAILURE_LIFETIME))
     rows = [(_row(session, who), limit) for who, limit in _keys(name, address)]
-    # Whoever waited for others here is as late as they.
+    # Read the time after waiting for the row locks.
     now = datetime.now(UTC)
     wait = max(_wait(row, limit, now) for row, limit in rows)
     if wait > 0:
@@ -57,7 +60,7 @@ def count_attempt(session: Session, name: str | None, address: str) -> None:
 
 
 def clear_failures(session: Session, name: str, address: str) -> None:
-    """Forget the failures of a name; those of the address stay, but for this try, which was none."""
+    """Delete the failures of a name, and uncount this login for the address."""
     session.execute(delete(FailedLogin).where(FailedLogin.who == _of_name(name)))
     row = session.get(FailedLogin, _of_address(address))
     if row is not None:
@@ -65,12 +68,12 @@ def clear_failures(session: Session, name: str, address: str) -> None:
 
 
 def pause_seconds(failures: int, limit: LoginLimit) -> int:
-    """Return the seconds that follow the last of some failures: 1, 2, 4 and so on once the free ones are used."""
+    """Return the pause after a number of failures, in seconds: 1, 2, 4 and so on after the free ones."""
     return min(limit.longest, 2 ** min(failures - limit.free, 20)) if failures >= limit.free else 0
 
 
 def _keys(name: str | None, address: str) -> list[tuple[str, LoginLimit]]:
-    # Always in this order, so that two who try at once wait for one another.
+    # Always in this order, so that two logins at once cannot deadlock.
     keys = [(_of_address(address), ADDRESS_LIMIT)]
     return keys if name is None else [*keys, (_of_name(name), NAME_LIMIT)]
 
@@ -97,9 +100,9 @@ def _wait(row: FailedLogin, limit: LoginLimit, now: datetime) -> int:
 
 
 def log_in(database: Database, name: str, password: str, address: str) -> str | None:
-    """Begin a session, and return its secret; nothing if the name and the password do not belong together.
+    """Begin a session and return its secret; ``None`` if the name or the password is wrong.
 
-    Whoever failed too often is refused before the password is looked at.
+    Raise `TooManyLogins` during the pause after failed logins, before the password is checked.
     """
     known = name if accounts.is_valid_name(name) else None
     with database.session() as session:

@@ -1,4 +1,4 @@
-"""Roles, and the person who acts in one."""
+"""Roles, and the person who acts in a role."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from tarantula.core.errors import TarantulaError
 
 
 class Role(StrEnum):
-    """Each may do what those before may."""
+    """Role of an account; each includes the permissions of those before."""
 
     READER = "reader"
-    """Looks at everything but people."""
+    """Reads everything except accounts."""
     CURATOR = "curator"
-    """Describes publications, sees to items, decides about them."""
+    """Edits publications, controls and validates items."""
     ADMINISTRATOR = "administrator"
-    """Sees to people, and removes what cannot be had again."""
+    """Manages accounts, and deletes collected data."""
 
     @property
     def somebody(self) -> str:
-        """Whoever has it, in a sentence."""
+        """The role with its article, as in "an administrator"."""
         return f"an {self}" if self == Role.ADMINISTRATOR else f"a {self}"
 
     def allows(self, needed: Role) -> bool:
-        """Whether this role is enough for what *needed* is for."""
+        """Whether this role includes the role *needed*."""
         return _ORDER.index(self) >= _ORDER.index(needed)
 
     def at_most(self, other: Role) -> Role:
@@ -36,11 +36,11 @@ _ORDER = list(Role)
 
 
 class NotAllowed(TarantulaError):
-    """Somebody's role is not enough."""
+    """The role of the person does not allow the action."""
 
 
 def parse_role(text: str) -> Role:
-    """Return the role of that name, or say which there are."""
+    """Return the role with a name; raise an error that lists the roles."""
     try:
         return Role(text.strip().lower())
     except ValueError:
@@ -48,18 +48,18 @@ def parse_role(text: str) -> Role:
 
 
 class Person(NamedTuple):
-    """Who it is, for as long as a request lasts."""
+    """The person who makes a request."""
 
     name: str
     role: Role
     account_id: int | None = None
-    """Nothing for whoever came by the link that is printed while there is no account, or typed a command."""
+    """``None`` for the printed setup link, which works while there is no account, and for the command line."""
     session: str | None = None
-    """The digest of the session in the browser, which may end while a page is open."""
+    """Digest of the browser session, which may end while a page is open."""
     token: str | None = None
-    """The name of the token that a program showed."""
+    """Name of the API token."""
 
     def check(self, needed: Role) -> None:
-        """Refuse what needs another role."""
+        """Raise `NotAllowed` if the role does not include *needed*."""
         if not self.role.allows(needed):
             raise NotAllowed(f"{self.name} is {self.role.somebody}, and this needs {needed.somebody}.")

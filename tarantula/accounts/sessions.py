@@ -1,4 +1,4 @@
-"""Sessions of people in a browser. They end by themselves."""
+"""Browser sessions; they expire by themselves."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.models import Account, LoginSession
 
 MAX_SESSION_DURATION = timedelta(hours=12)
-"""After which somebody logs in again."""
+"""Time after which a session ends."""
 IDLE_TIMEOUT = timedelta(hours=2)
-"""Without a request, after which somebody logs in again."""
+"""Time without a request after which a session ends."""
 SEEN_RESOLUTION = timedelta(minutes=1)
-"""How exactly it is known when somebody was last there."""
+"""Resolution of the stored time of the last request."""
 
 
 def begin_session(session: Session, account: Account | None, name: str) -> str:
-    """Begin a session; return the secret that goes into the cookie."""
+    """Begin a session; return the secret for the cookie."""
     secret, now = new_secret(), datetime.now(UTC)
     session.execute(delete(LoginSession).where(LoginSession.expires_at <= now))
     session.add(
@@ -37,13 +37,13 @@ def begin_session(session: Session, account: Account | None, name: str) -> str:
 
 
 def person_of(session: Session, digest: str) -> Person | None:
-    """Return whose session it is, if it has not ended."""
+    """Return the person of a session, if it has not ended."""
     now = datetime.now(UTC)
     found = session.get(LoginSession, digest)
     if found is None or found.expires_at <= now or found.seen_at <= now - IDLE_TIMEOUT:
         return None
     if found.account_id is None:
-        # Whoever came by the printed link is somebody only while there are no accounts.
+        # The printed setup link is valid only while there are no accounts.
         return None if accounts.exist(session) else Person(found.name, Role.ADMINISTRATOR, session=digest)
     account = session.get(Account, found.account_id)
     if account is None or account.disabled_at is not None:
@@ -52,7 +52,7 @@ def person_of(session: Session, digest: str) -> Person | None:
 
 
 def check_session(session: Session, person: Person, needed: Role) -> None:
-    """Refuse what somebody wants to do from a page that was opened before the session ended, or the role changed."""
+    """Raise `NotAllowed` if the session has ended since the page was opened, or its role excludes *needed* now."""
     if person.session is None:
         return
     present = person_of(session, person.session)
@@ -62,13 +62,13 @@ def check_session(session: Session, person: Person, needed: Role) -> None:
 
 
 def is_stale(session: Session, digest: str) -> bool:
-    """Whether it is time to note that somebody is still there."""
+    """Whether the time of the last request should be stored."""
     found = session.get(LoginSession, digest)
     return found is not None and found.seen_at <= datetime.now(UTC) - SEEN_RESOLUTION
 
 
 def touch(session: Session, digest: str) -> None:
-    """Note that somebody is still there."""
+    """Store the time of the last request."""
     found = session.get(LoginSession, digest)
     if found is not None:
         found.seen_at = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""Tokens, which programs show in the place of a password."""
+"""API tokens, which programs present in place of a password."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.models import Account, Token
 
 TOKEN_PREFIX = "tarantula_"
-"""So that whoever finds one knows what it is."""
+"""Makes a leaked token recognizable, for people and secret scanners."""
 MAX_NAME_LENGTH = 100
 MAX_DAYS = 3660
-"""After which a token ends, at the latest."""
+"""Longest lifetime of a token."""
 
 
 def create_token(session: Session, account: Account, name: str, role: Role, days: int | None) -> tuple[Token, str]:
-    """Make a token; return it with its secret, which nobody sees again."""
+    """Create a token; return it with its secret, which is not stored."""
     if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        raise TarantulaError(f"Say in 1 to {MAX_NAME_LENGTH} letters what the token is for.")
+        raise TarantulaError(f"Describe what the token is for, in 1 to {MAX_NAME_LENGTH} characters.")
     if days is not None and not 1 <= days <= MAX_DAYS:
-        raise TarantulaError(f"A token lasts from 1 to {MAX_DAYS} days, or for good.")
+        raise TarantulaError(f"A token is valid for 1 to {MAX_DAYS} days, or without limit.")
     secret, now = TOKEN_PREFIX + new_secret(), datetime.now(UTC)
     token = Token(
         account_id=account.id,
@@ -41,7 +41,7 @@ def create_token(session: Session, account: Account, name: str, role: Role, days
 
 
 def person_of(session: Session, secret: str) -> Person | None:
-    """Return who shows a token, with the lesser role of the two: the token's and its account's."""
+    """Return the person of a token, with the lesser of the roles of token and account."""
     row = session.execute(
         select(Token, Account)
         .join(Account, Account.id == Token.account_id)
@@ -55,20 +55,20 @@ def person_of(session: Session, secret: str) -> Person | None:
 
 
 def note_use(session: Session, secret: str) -> None:
-    """Note that a token is used."""
+    """Store the time of the last use."""
     token = session.scalar(select(Token).where(Token.digest == secret_digest(secret)))
     if token is not None:
         token.used_at = datetime.now(UTC)
 
 
 def is_stale(session: Session, secret: str) -> bool:
-    """Whether it is time to note that a token is used."""
+    """Whether the time of the last use should be stored."""
     token = session.scalar(select(Token).where(Token.digest == secret_digest(secret)))
     return token is not None and (token.used_at is None or token.used_at <= datetime.now(UTC) - SEEN_RESOLUTION)
 
 
 def all_tokens(session: Session, account: Account | None = None) -> list[tuple[Token, str]]:
-    """Return the tokens of an account, or of all, with the account's name."""
+    """Return the tokens of an account, or of all accounts, each with the name of its account."""
     found = select(Token, Account.name).join(Account, Account.id == Token.account_id).order_by(Account.name, Token.id)
     if account is not None:
         found = found.where(Token.account_id == account.id)
@@ -76,7 +76,7 @@ def all_tokens(session: Session, account: Account | None = None) -> list[tuple[T
 
 
 def get_token(session: Session, number: int) -> Token:
-    """Return a token, or say that there is none."""
+    """Return a token; raise an error if there is none."""
     token = session.get(Token, number)
     if token is None:
         raise NotFoundError(f"There is no token {number}. `tarantula user tokens` shows them.")

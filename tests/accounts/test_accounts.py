@@ -74,7 +74,7 @@ def test_the_first_account_is_an_administrators(database: Database, database_con
 
 
 def test_a_name_is_taken_once(desk: ServiceContext) -> None:
-    with pytest.raises(ConflictError, match="There is an account rui already"):
+    with pytest.raises(ConflictError, match="There is already an account rui"):
         accounts.add_account(desk, "rui", Role.READER, PASSWORD)
     assert accounts.get_account(desk, "rui").role == Role.CURATOR
 

@@ -55,10 +55,10 @@ def test_what_cannot_be_is_said_in_a_sentence(tarantula: Tarantula, monkeypatch:
         "There is no account 'an'. Did you mean ana? `tarantula user list` shows them.\n",
     )
     assert tarantula("user", "remove", "ana", "--yes").err == (
-        "ana is the only administrator: make another one first.\n"
+        "ana is the only administrator: create another one first.\n"
     )
     monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
-    assert tarantula("user", "add", "rui").err == "The password has 5 characters, and 10 is the least.\n"
+    assert tarantula("user", "add", "rui").err == "The password has 5 characters; it needs at least 10.\n"
 
 
 def test_accounts_are_changed_and_removed(tarantula: Tarantula) -> None:

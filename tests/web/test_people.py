@@ -44,7 +44,7 @@ def test_accounts_tokens_and_the_audit_log(config: Config, window: Page) -> None
         expect(window.get_by_role("cell", name="rui", exact=True)).to_be_visible()
         settled(window).get_by_role("button", name="Remove ana").click()
         window.get_by_role("button", name="Remove", exact=True).last.click()
-        expect(window.get_by_text("ana is the only administrator: make another one first.")).to_be_visible()
+        expect(window.get_by_text("ana is the only administrator: create another one first.")).to_be_visible()
         window.goto(f"{place.address}/people")
         settled(window).get_by_role("button", name="Edit rui").click()
         window.get_by_label("Role").click()

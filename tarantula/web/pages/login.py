@@ -50,7 +50,7 @@ def log_in(
     try:
         secret = authenticator.log_in(name, password, request.client.host if request.client else "")
     except TooManyLogins as error:
-        texts = _("Too many logins have failed. Try again in {seconds} seconds.", seconds=error.seconds)
+        texts = _("Too many failed logins. Try again in {seconds} seconds.", seconds=error.seconds)
         return _login_form(request, next, name, texts, status=429, headers={"Retry-After": str(error.seconds)})
     if secret is None:
         return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
