@@ -69,7 +69,7 @@ class SourceRenderer(Component):
             return str(response.text).encode()
         except (PlaywrightError, TimeoutError) as error:
             problem = (str(error).strip() or "it took too long").splitlines()[0]
-            said = f"A browser could not show it: {opened.step}{problem}."
+            said = f"The browser could not render it: {opened.step}{problem}."
             self.count("render/failed_count")
             raise InvalidResponse(redact_secrets(said, visit.config.variables)) from None
         finally:

@@ -98,25 +98,25 @@ def test_rows_are_named_before_the_condition() -> None:
         ("temperature", 11, "At the end of the condition: one of = ≠ < ≤ > ≥, contains, matches, changed, rose, "
          "fell, is or silent was expected."),
         ("temperature >", 13, "At the end of the condition: a value was expected."),
-        ("temperature > and", 14, "At letter 15, before 'and': a value was expected."),
+        ("temperature > and", 14, "At character 15, before 'and': a value was expected."),
         ("a > 1 and", 9, "At the end of the condition: the name of a field was expected."),
-        ("a > 1 and or b > 2", 10, "At letter 11, before 'or': the name of a field was expected."),
+        ("a > 1 and or b > 2", 10, "At character 11, before 'or': the name of a field was expected."),
         ("(a > 1", 6, "At the end of the condition: a closing parenthesis was expected."),
-        ("a > 1) and b > 2", 5, "At letter 6, before ')': the end, or “and” or “or”, was expected."),
-        ("a > 1 b > 2", 8, "At letter 9, before '>': “and” or “or” was expected, or quotes around the value."),
-        ('a = "open', 4, "At letter 5, before '\"': quotes stand at both ends of the whole value."),
-        ("a ~ 3", 2, "At letter 3, before '~': one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is "
+        ("a > 1) and b > 2", 5, "At character 6, before ')': the end, or “and” or “or”, was expected."),
+        ("a > 1 b > 2", 8, "At character 9, before '>': “and” or “or” was expected, or quotes around the value."),
+        ('a = "open', 4, "At character 5, before '\"': quotes must enclose the whole value."),
+        ("a ~ 3", 2, "At character 3, before '~': one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is "
          "or silent was expected."),
-        ("silent for ever", 11, "At letter 12, before 'ever': a time was expected, as in 2h, 30 minutes or 1d."),
-        ("a silent 2h", 9, "At letter 10, before '2h': a time was expected, as in “for 2h”."),
-        ("a rose by -3%", 10, "At letter 11, before '-3%': a number above nothing was expected before the %."),
+        ("silent for ever", 11, "At character 12, before 'ever': a time was expected, as in 2h, 30 minutes or 1d."),
+        ("a silent 2h", 9, "At character 10, before '2h': a time was expected, as in “for 2h”."),
+        ("a rose by -3%", 10, "At character 11, before '-3%': a number greater than zero was expected before the %."),
         ("a is record", 11, "At the end of the condition: “high” or “low” was expected."),
-        ("any row a > 3", 8, "At letter 9, before 'a': a colon was expected after the row."),
-        ("__import__('os') = 1", 0, "At letter 1, before '__import__': the name of a field was expected."),
-        ("not " * 30 + "a > 1", 84, "At letter 85, before 'not': parentheses are too deep within one another."),
-        ("(" * 500 + "a > 1", 21, "At letter 22, before '(': parentheses are too deep within one another."),
-        (" or ".join(["a > 1"] * 80), 546, "At letter 547, before 'or': the condition has too many parts by now."),
-        ("a" * 2001, 2000, "The condition has 2001 letters, and 2000 is the limit."),
+        ("any row a > 3", 8, "At character 9, before 'a': a colon was expected after the row."),
+        ("__import__('os') = 1", 0, "At character 1, before '__import__': the name of a field was expected."),
+        ("not " * 30 + "a > 1", 84, "At character 85, before 'not': parentheses are nested too deeply."),
+        ("(" * 500 + "a > 1", 21, "At character 22, before '(': parentheses are nested too deeply."),
+        (" or ".join(["a > 1"] * 80), 546, "At character 547, before 'or': the condition has too many parts."),
+        ("a" * 2001, 2000, "The condition has 2001 characters, and the limit is 2000."),
     ],
 )  # fmt: skip
 def test_syntax_errors_have_a_position(text: str, position: int, sentence: str) -> None:
@@ -184,7 +184,7 @@ def test_hidden_nesting_is_refused() -> None:
     text = "a > 1"
     for _ in range(12):
         text = f"a > 1 or a > 2 and ({text})"
-    with pytest.raises(ConditionSyntaxError, match="A condition has at most 60 parts, and 20 within one another"):
+    with pytest.raises(ConditionSyntaxError, match="A condition has at most 60 parts, nested at most 20 deep"):
         parse_rule(text)
 
 
@@ -192,7 +192,7 @@ def test_trees_sent_as_json_have_limits_too() -> None:
     tree: dict[str, object] = {"kind": "silent", "seconds": 5}
     for _ in range(30):
         tree = {"kind": "not", "of": tree}
-    with pytest.raises(ValidationError, match="A condition has at most 60 parts, and 20 within one another"):
+    with pytest.raises(ValidationError, match="A condition has at most 60 parts, nested at most 20 deep"):
         TypeAdapter(AlertRule).validate_python({"when": tree})
     wide = {"kind": "all", "of": [{"kind": "silent", "seconds": 5}] * 60}
     with pytest.raises(ValidationError, match="at most 60 parts"):

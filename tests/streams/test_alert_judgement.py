@@ -134,11 +134,11 @@ def test_an_inactive_alert_is_not_judged_and_starts_over_when_activated(database
     ("condition", "complaint"),
     [
         ("temperatur > 3", "The source has no field temperatur. Did you mean temperature? It has: temperature, wind"),
-        ("temperature > hot", "'hot' is no value of temperature: "),
-        ("sky > 3", "sky is no number: it can be equal or not, contain, match, change or be silent."),
-        ("sky is record high", "sky is no number"),
-        ("sky rose", "sky is no number"),
-        ("wind changed by -3", "'-3' is no amount by which wind could change: write a number above nothing."),
+        ("temperature > hot", "'hot' is not a value of temperature: "),
+        ("sky > 3", "sky is not a number: use =, ≠, contains, matches, changed or silent."),
+        ("sky is record high", "sky is not a number"),
+        ("sky rose", "sky is not a number"),
+        ("wind changed by -3", "'-3' is not an amount by which wind can change: write a number greater than zero."),
         ('sky matches "("', "'(' is not a regular expression: "),
         ("temperature", "At the end of the condition: one of "),
     ],
@@ -154,7 +154,7 @@ def test_invalid_conditions_are_refused_with_a_sentence(sqlite: Database, condit
 
 def test_a_hold_on_a_momentary_condition_is_refused(sqlite: Database) -> None:
     new_source(sqlite)
-    with pytest.raises(TarantulaError, match="A change or a record is over at once"):
+    with pytest.raises(TarantulaError, match="A change or a record is momentary"):
         new_alert(sqlite, "temperature changed", hold="10m")
     with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
         new_alert(sqlite, "temperature changed", notify="nowhere")
@@ -188,7 +188,7 @@ def test_the_number_of_alerts_per_person_is_limited(sqlite: Database, monkeypatc
     monkeypatch.setattr(alerts, "MAX_ALERTS_PER_PERSON", 1)
     new_alert(sqlite, "wind > 3", owner="ana")
     new_alert(sqlite, "wind > 3", owner="rui")
-    with pytest.raises(ConflictError, match="Nobody has more than 1 alerts"):
+    with pytest.raises(ConflictError, match="The limit is 1 alerts per person"):
         new_alert(sqlite, "wind > 3", owner="ana")
 
 

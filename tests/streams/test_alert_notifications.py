@@ -96,8 +96,8 @@ def test_an_address_is_given_up_after_all_tries_and_passwords_are_not_logged(
                 said.append(delivery_problem(firings(sqlite)[0]))
         assert mail.received == []
     assert tries == MAX_TRIES
-    assert said[0] == "json, mailto did not take it (1 of 6 tries so far)."
-    assert said[-1] == "json, mailto did not take it, and was given up after 6 tries."
+    assert said[0] == "json, mailto refused the message (1 of 6 tries so far)."
+    assert said[-1] == "json, mailto refused the message and was given up after 6 tries."
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
     assert (
         len([words for words in ours if "weather.lisboa: wind > 3" in words and "could not be sent" in words])

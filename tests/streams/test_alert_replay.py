@@ -48,7 +48,7 @@ def test_a_period_starts_with_the_state_at_its_beginning(database: Database) -> 
         (one.row, (int(one.at.timestamp()) * SECOND - BEGIN) // SECOND) for one in tried(database, number, 3.5, 8).fired
     ]
     assert fired == [("Porto", 7), ("Braga", 4)] or sorted(fired) == [("Braga", 4), ("Porto", 7)]
-    assert tried(database, number, 100, 200).notes == ["There are no events in that time."]
+    assert tried(database, number, 100, 200).notes == ["There are no events in this period."]
 
 
 def test_an_alert_that_is_not_stored_can_be_tried(sqlite: Database) -> None:
@@ -77,6 +77,4 @@ def test_deleted_events_are_noted(database: Database) -> None:
     done = tried(database, number)
     assert done.count == 1
     day = f"{moment_of(limit):%Y-%m-%d %H:%M}"
-    assert done.notes == [
-        f"Single events before {day} (UTC) were forgotten: what would have fired before is not known."
-    ]
+    assert done.notes == [f"Events before {day} (UTC) have been deleted: earlier firings are unknown."]

@@ -149,7 +149,7 @@ def test_commands_write_a_feed_and_prometheus_text_for_events_only(
     assert [sample.value for sample in family.samples] == [2.1]
     summed_up = runner.invoke(stream, [*asked, "--grain", "hour"])
     assert isinstance(summed_up.exception, TarantulaError)
-    assert "What is summed up is written as csv, json, parquet" in str(summed_up.exception)
+    assert "Levels can be exported as csv, json, parquet" in str(summed_up.exception)
 
 
 @pytest.fixture

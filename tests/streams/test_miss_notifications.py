@@ -39,7 +39,7 @@ def test_one_message_is_sent_and_another_only_after_a_successful_reading(
         assert send_miss_notifications(installation, database, now) == 0
         for listener in (own, everywhere):
             (message,) = listener.heard
-            assert message["title"] == "weather.lisboa is not found any more"
+            assert message["title"] == "weather.lisboa can no longer be found"
             assert message["message"] == AWAY.sentence
         kept(database, source, one("12"), 4)
         kept(database, source, AWAY, 5)

@@ -69,7 +69,7 @@ def test_values_made_by_scripts_and_behind_steps_are_read(sqlite: Database) -> N
         (sent,) = web.visits_to("/enter")
         times = [visit.time for visit in web.visits if visit.server.startswith("127.0.0.2")]
     assert state_of(sqlite, 1).sentence == ""
-    assert state_of(sqlite, 3).sentence == "A browser could not show it: step 2, wait #never: it took too long."
+    assert state_of(sqlite, 3).sentence == "The browser could not render it: step 2, wait #never: it took too long."
     assert all_values(sqlite) == ["42"]
     assert all_values(sqlite, "money") == ["1234"]
     assert sent.head.startswith(b"POST")

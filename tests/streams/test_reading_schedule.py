@@ -70,7 +70,7 @@ def test_a_server_has_one_visit_at_a_time_and_only_while_it_is_on_lease() -> Non
         turns.expect(source.server)
         turns.add(source)
     assert turns.next(10.0) is None
-    assert [turn.name for turn in turns.wanted(10.0)] == ["a.example"]
+    assert [turn.name for turn in turns.needing_lease(10.0)] == ["a.example"]
     turns.hold("a.example", 12.0)
     assert turns.next(11.0) is None
     visit = turns.next(12.0)
@@ -112,8 +112,8 @@ def test_a_contested_server_is_left_to_others() -> None:
     assert turns.next(1.0 + CONTESTED_LEASE_SECONDS) is None
     assert [turn.name for turn in turns.idle(1.0 + CONTESTED_LEASE_SECONDS)] == ["a.example"]
     turns.lose("a.example", 1.0 + CONTESTED_LEASE_SECONDS)
-    assert turns.wanted(1.0 + 2 * CONTESTED_LEASE_SECONDS - 0.1) == []
-    assert [turn.name for turn in turns.wanted(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
+    assert turns.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS - 0.1) == []
+    assert [turn.name for turn in turns.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
 
 
 def test_an_idle_lease_is_returned_after_a_while() -> None:

@@ -69,7 +69,7 @@ def test_a_late_event_is_refused_and_logged(database: Database, caplog: pytest.L
         assert store_events_with_result(session, [late, good]).late == [late]
     with caplog.at_level(logging.WARNING), database.session() as session:
         assert store_events(session, [late]) == 0
-    assert "older than what was forgotten" in caplog.text
+    assert "older than its retention" in caplog.text
     sum_up_all(database, now)
     expected = calculated([*values, (good.at, good.value)])
     with database.reading() as session:

@@ -114,13 +114,13 @@ def test_summaries_are_merged_in_order() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"formulas": [{"text": "a / z"}]}, "has z, and no value is called so"),
+        ({"formulas": [{"text": "a / z"}]}, "uses z, which is not the letter of a value"),
         ({"formulas": [{"text": "a +"}]}, "ends too early"),
-        ({"order": "q"}, "Nothing is called 'q'"),
-        ({"conditions": [{"of": "d", "operator": "=", "value": "1"}]}, "Nothing is called 'd'"),
+        ({"order": "q"}, "There is no value 'q'"),
+        ({"conditions": [{"of": "d", "operator": "=", "value": "1"}]}, "There is no value 'd'"),
         ({"kind": "sculpture"}, "The field kind cannot be 'sculpture'"),
         ({"parts": []}, "The field parts"),
-        ({"parts": [{"source": "no way", "field": "x"}]}, "is not the name of a source"),
+        ({"parts": [{"source": "no way", "field": "x"}]}, "is not a valid source name"),
         ({"window": 0}, "The field window cannot be '0'"),
         ({"colour": "red"}, "There is no field colour"),
     ],

@@ -150,8 +150,7 @@ class AlertRule(ConditionPart):
         for count, (part, depth) in enumerate(left, 1):
             if count > MAX_CONDITION_PARTS or depth > MAX_CONDITION_DEPTH:
                 raise ValueError(
-                    f"A condition has at most {MAX_CONDITION_PARTS} parts, "
-                    f"and {MAX_CONDITION_DEPTH} within one another."
+                    f"A condition has at most {MAX_CONDITION_PARTS} parts, nested at most {MAX_CONDITION_DEPTH} deep."
                 )
             within = (
                 (part.of,)

@@ -1,5 +1,8 @@
-"""Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser,
-formatter. No part is executed.
+"""Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser, formatter. No part is executed.
+
+The parser is not shared with the formulas of views (`streams.views.expression`) and the indicator rules of items
+(`archive.quality`): literals here are free text that ends at ``and`` or ``or`` (``> 1.234,56 €``), formulas are
+arithmetic, and an indicator rule is one comparison. A common parser would be longer than the three.
 """
 
 from __future__ import annotations
@@ -171,14 +174,14 @@ def parse_rule(text: str) -> AlertRule:
     """Parse a condition; raise `ConditionSyntaxError` if it is invalid."""
     if len(text) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
-            f"The condition has {len(text)} letters, and {MAX_CONDITION_CHARS} is the limit.", MAX_CONDITION_CHARS
+            f"The condition has {len(text)} characters, and the limit is {MAX_CONDITION_CHARS}.", MAX_CONDITION_CHARS
         )
     reader = _ConditionParser(text)
     rule = reader.rule()
     # The canonical form can be longer than what was written.
     if len(format_rule(rule)) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
-            f"The condition has {len(format_rule(rule))} letters, and {MAX_CONDITION_CHARS} is the limit.",
+            f"The condition has {len(format_rule(rule))} characters, and the limit is {MAX_CONDITION_CHARS}.",
             MAX_CONDITION_CHARS,
         )
     return rule
@@ -229,7 +232,7 @@ class _ConditionParser:
 
     def _single(self) -> AlertCondition:
         if self._depth > MAX_CONDITION_DEPTH:
-            raise self.error("parentheses are too deep within one another")
+            raise self.error("parentheses are nested too deeply")
         self._depth += 1
         try:
             if self._skip("not"):
@@ -245,7 +248,7 @@ class _ConditionParser:
     def _counted(self, part: AlertCondition) -> AlertCondition:
         self._parts += 1
         if self._parts > MAX_CONDITION_PARTS:
-            raise self.error("the condition has too many parts by now")
+            raise self.error("the condition has too many parts")
         return part
 
     def _leaf(self) -> AlertCondition:
@@ -296,7 +299,7 @@ class _ConditionParser:
             number = Decimal("NaN")
         if not number.is_finite() or not 0 < number < 10**9:
             self._position = place
-            raise self.error("a number above nothing was expected before the %")
+            raise self.error("a number greater than zero was expected before the %")
         return f"{number.normalize():f}"
 
     def _field(self) -> str:
@@ -328,7 +331,7 @@ class _ConditionParser:
         began = self._position
         while (word := self._current) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
             if word.is_quoted or word.text in UNCLOSED_QUOTES:
-                raise self.error("quotes stand at both ends of the whole value")
+                raise self.error("quotes must enclose the whole value")
             if not word.is_word and word.text in SIGNS:
                 raise self.error("“and” or “or” was expected, or quotes around the value")
             self._position += 1
@@ -375,4 +378,4 @@ class _ConditionParser:
         if self._current is None:
             return ConditionSyntaxError(f"At the end of the condition: {expected}.", len(self._text))
         found, position = self._current.text[:40], self._current.start
-        return ConditionSyntaxError(f"At letter {position + 1}, before {found!r}: {expected}.", position)
+        return ConditionSyntaxError(f"At character {position + 1}, before {found!r}: {expected}.", position)

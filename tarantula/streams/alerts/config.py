@@ -93,7 +93,9 @@ class AlertConfig(BaseModel):
     @model_validator(mode="after")
     def _makes_sense(self) -> Self:
         if self.hold is not None and is_momentary(self.condition.when):
-            raise ValueError("A change or a record is over at once, and cannot hold for a time. Leave out one of both.")
+            raise ValueError(
+                "A change or a record is momentary and cannot be held. Remove the hold, or change the condition."
+            )
         for leaf in leaf_conditions(self.condition.when):
             if isinstance(leaf, CompareCondition) and leaf.sign == ComparisonSign.MATCHES:
                 check_pattern(leaf.value)
@@ -131,7 +133,7 @@ def _of_leaf(leaf: LeafCondition, field: SourceField, texts: RecentTexts) -> dic
     history = texts(field.key)
     kind, unit = _kind(field, history)
     if kind is not None and not kind.is_number and _counts(leaf):
-        raise TarantulaError(f"{field.key} is no number: it can be equal or not, contain, match, change or be silent.")
+        raise TarantulaError(f"{field.key} is not a number: use =, ≠, contains, matches, changed or silent.")
     if isinstance(leaf, CompareCondition) and leaf.sign not in TEXT_SIGNS:
         return {literal_key(field.key, leaf.value): _value(leaf.value, kind, unit, history, field.key)}
     if isinstance(leaf, ChangeCondition) and leaf.amount:
@@ -175,7 +177,9 @@ def _amount(text: str, kind: ValueKind | None, unit: str, history: Sequence[str]
         if number is not None and kind == ValueKind.QUANTITY and value.unit and unit:
             number -= _converted(Decimal(0), value.unit, unit)
     if number is None or number <= 0:
-        raise TarantulaError(f"{text[:80]!r} is no amount by which {key} could change: write a number above nothing.")
+        raise TarantulaError(
+            f"{text[:80]!r} is not an amount by which {key} can change: write a number greater than zero."
+        )
     return TypedLiteral(text=f"{number:f}", number=number, kind=kind, unit=unit)
 
 
@@ -187,7 +191,7 @@ def _read(text: str, kind: ValueKind, unit: str, history: Sequence[str], key: st
     try:
         return parse_value(text, wide, unit, history)
     except ValueParseError as error:
-        raise TarantulaError(f"{text[:80]!r} is no value of {key}: {error}") from error
+        raise TarantulaError(f"{text[:80]!r} is not a value of {key}: {error}") from error
 
 
 def _converted(number: Decimal, from_: str, to: str) -> Decimal:

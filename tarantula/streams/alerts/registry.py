@@ -73,7 +73,7 @@ def add_alert(
     source = registry.get(session, source_name, person)
     number = session.scalar(select(func.count()).select_from(Alert).where(Alert.owner == owner)) or 0
     if number >= MAX_ALERTS_PER_PERSON:
-        raise ConflictError(f"Nobody has more than {MAX_ALERTS_PER_PERSON} alerts. Remove one first.")
+        raise ConflictError(f"The limit is {MAX_ALERTS_PER_PERSON} alerts per person. Remove one first.")
     alert = Alert(source_id=source.id, owner=owner)
     _write(alert, with_typed_literals(session, source, read_alert(values)))
     session.add(alert)
@@ -140,9 +140,9 @@ def delivery_problem(firing: Firing) -> str:
     news = firing.news or {}
     complaint = ""
     if given_up := news.get("given_up"):
-        complaint = f"{', '.join(given_up)} did not take it, and was given up after {MAX_TRIES} tries."
+        complaint = f"{', '.join(given_up)} refused the message and was given up after {MAX_TRIES} tries."
     elif failed := news.get("deaf"):
-        complaint = f"{', '.join(failed)} did not take it ({news['tries']} of {MAX_TRIES} tries so far)."
+        complaint = f"{', '.join(failed)} refused the message ({news['tries']} of {MAX_TRIES} tries so far)."
     return complaint
 
 

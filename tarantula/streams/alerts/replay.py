@@ -260,9 +260,9 @@ def _notes(session: Session, known: Iterable[int], since: int, moments: int) -> 
     forgotten = events_forgotten_before(session, known)
     if forgotten is not None and forgotten > since:
         day = f"{moment_of(forgotten):%Y-%m-%d %H:%M}"
-        notes.append(f"Single events before {day} (UTC) were forgotten: what would have fired before is not known.")
+        notes.append(f"Events before {day} (UTC) have been deleted: earlier firings are unknown.")
     if moments == MAX_REPLAYED_STEPS:
-        notes.append(f"Only the first {MAX_REPLAYED_STEPS} events were gone through.")
+        notes.append(f"Only the first {MAX_REPLAYED_STEPS} events were replayed.")
     if not moments:
-        notes.append("There are no events in that time.")
+        notes.append("There are no events in this period.")
     return notes

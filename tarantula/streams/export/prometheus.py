@@ -14,7 +14,7 @@ from tarantula.streams.export.rows import ExportQuery
 from tarantula.streams.history import last_values
 
 METRIC_NAME = "tarantula_stream_value"
-METRIC_HELP = "The last value that was read of a source."
+METRIC_HELP = "Latest value of a source."
 METRIC_LABELS = ("source", "field", "row")
 
 

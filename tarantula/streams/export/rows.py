@@ -108,7 +108,7 @@ def _events(session: Session, series: ExportSeries, query: ExportQuery) -> Itera
 def _levels(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
     """Yield whole buckets; stale ones are computed on the fly, and deleted ones are not replaced by coarser ones."""
     calendar, grain = calendar_of(series.zone), query.grain
-    stretch = SeriesRows(session, series.id).stretch(forgotten_before(session, series.id))
+    stretch = SeriesRows(session, series.id).time_range(forgotten_before(session, series.id))
     if stretch is None:
         return
     begin = calendar.start_of(max(query.begin, stretch[0]), grain)

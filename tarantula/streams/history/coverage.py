@@ -48,8 +48,8 @@ def query_rows(session: Session, statement: str, *values: int) -> Sequence[Any]:
 
 def query_scalar(session: Session, statement: str, *values: int) -> Any:
     """Return the first column of the first row; ``None`` without rows."""
-    found = query_rows(session, statement, *values)
-    return found[0][0] if found else None
+    rows = query_rows(session, statement, *values)
+    return rows[0][0] if rows else None
 
 
 def grain_table(grain: Grain) -> tuple[str, str]:
@@ -73,13 +73,13 @@ class StaleSummaries:
         self._calendar = calendar
         self._levels = dict[Grain, LevelSummaries]()
 
-    def of(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, ValueSummary | None]]:
+    def between(self, grain: Grain, begin: int, end: int) -> Iterator[tuple[int, ValueSummary | None]]:
         """Yield start and summary of the buckets of a grain that begin within a window."""
         for start, summary in self._levels.get(grain, {}).items():
             if begin <= start < end:
                 yield start, summary
 
-    def sum_up(self, grain: Grain, begin: int, end: int) -> None:
+    def compute(self, grain: Grain, begin: int, end: int) -> None:
         """Compute stale buckets from minutes up to *grain*, and further up as long as buckets are stale."""
         marks = self._marks(begin, end)
         stale = set[int]()
@@ -88,7 +88,7 @@ class StaleSummaries:
             buckets = [self._bucket(level, start) for start in sorted(starts) if start >= begin]
             whole = [bucket for bucket in buckets if bucket.over_at <= end]
             stale = {bucket.start for bucket in whole}
-            self._levels[level] = self._summed(level, whole) if whole else {}
+            self._levels[level] = self._summaries(level, whole) if whole else {}
             if level >= grain and not stale:
                 break
 
@@ -102,17 +102,17 @@ class StaleSummaries:
     def _bucket(self, grain: Grain, start: int) -> StaleMark:
         return StaleMark(self._series_id, grain, start, self._calendar.end_of(start, grain))
 
-    def _summed(self, grain: Grain, buckets: list[StaleMark]) -> LevelSummaries:
+    def _summaries(self, grain: Grain, buckets: list[StaleMark]) -> LevelSummaries:
         connection = self._session.connection()
         if grain is Grain.MINUTE:
-            found = {bucket.start: summary for bucket, summary in summaries_below(connection, buckets)}
-            return {bucket.start: found.get(bucket.start) for bucket in buckets}
+            summaries = {bucket.start: summary for bucket, summary in summaries_below(connection, buckets)}
+            return {bucket.start: summaries.get(bucket.start) for bucket in buckets}
         parts = {bucket.start: LevelSummaries() for bucket in buckets}
         for start, row_start, summary in levels_below(connection, buckets):
             parts[start][row_start] = summary
-        for row_start, fresh in self._levels[Grain(grain - 1)].items():
+        for row_start, computed in self._levels[Grain(grain - 1)].items():
             if (start := self._calendar.start_of(row_start, grain)) in parts:
-                parts[start][row_start] = fresh
+                parts[start][row_start] = computed
         return {start: _joined(sorted(rows.items())) for start, rows in parts.items()}
 
 
@@ -133,32 +133,32 @@ class WindowCover:
     """Rows that cover a window of one series."""
 
     def __init__(self, session: Session, series_id: int, calendar: BucketCalendar, counting: bool = False) -> None:
-        self._fresh = StaleSummaries(session, series_id, calendar)
+        self._stale = StaleSummaries(session, series_id, calendar)
         self._session = session
         self._series_id = series_id
         self._calendar = calendar
         self._counting = counting
         self._counted = 0
-        self.forgotten = forgotten_before(session, series_id)
-        self.whole = list[CoverPart]()
+        self.deleted_before = forgotten_before(session, series_id)
+        self.whole_edges = list[CoverPart]()
         """Buckets that are included whole although they overlap the edge of the window: finer rows were deleted."""
 
     def parts(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
         """Return the rows of a grain in a window; coarser rows where those of the grain were deleted."""
-        self._fresh.sum_up(grain, begin, end)
+        self._stale.compute(grain, begin, end)
         return self._coarser(grain, begin, end)
 
     def _coarser(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
-        kept = min(max(begin, self._kept_from(grain)), end)
-        older = self._coarser(Grain(grain + 1), begin, kept) if begin < kept and grain < Grain.YEAR else []
-        return older + self._finer(grain, kept, end) if kept < end else older
+        first = min(max(begin, self._stored_from(grain)), end)
+        older = self._coarser(Grain(grain + 1), begin, first) if begin < first and grain < Grain.YEAR else []
+        return older + self._finer(grain, first, end) if first < end else older
 
-    def is_kept(self, grain: Grain, begin: int) -> bool:
+    def is_stored(self, grain: Grain, begin: int) -> bool:
         """Whether no rows of a grain were deleted from *begin* on."""
-        return self._kept_from(grain) <= begin
+        return self._stored_from(grain) <= begin
 
-    def _kept_from(self, grain: Grain) -> int:
-        return self.forgotten.get(grain, EARLIEST_TIME)
+    def _stored_from(self, grain: Grain) -> int:
+        return self.deleted_before.get(grain, EARLIEST_TIME)
 
     def _finer(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
         """Return the rows of a grain, and finer ones for buckets that overlap an edge of the window."""
@@ -183,11 +183,11 @@ class WindowCover:
         """Return the finer rows of a bucket that lie within the window; the whole bucket if they were deleted."""
         first, last = max(start, begin), min(self._calendar.end_of(start, grain), end)
         for finer in reversed(list(Grain)[:grain]):
-            if self.is_kept(finer, first):
+            if self.is_stored(finer, first):
                 return self._finer(finer, first, last)
         if whole is None:
             return []
-        self.whole.append(whole)
+        self.whole_edges.append(whole)
         return [whole]
 
     def _counted_below(self, part: CoverPart) -> list[CoverPart]:
@@ -195,20 +195,20 @@ class WindowCover:
         deleted.
         """
         finer, end = Grain(part.grain - 1), self._calendar.end_of(part.start, part.grain)
-        if self._counted > MAX_COUNTED_ROWS or not self.is_kept(finer, part.start):
+        if self._counted > MAX_COUNTED_ROWS or not self.is_stored(finer, part.start):
             return [part]
         return self._finer(finer, part.start, end)
 
     def _rows(self, grain: Grain, begin: int, end: int) -> list[CoverPart]:
         rows = query_rows(self._session, _COUNTED if self._counting else _ROWS, self._series_id, grain, begin, end)
-        found = {start: summary_from_row(*others) for start, *others in rows}
-        self._counted += len(found)
-        for start, summary in self._fresh.of(grain, begin, end):
+        summaries = {start: summary_from_row(*others) for start, *others in rows}
+        self._counted += len(summaries)
+        for start, summary in self._stale.between(grain, begin, end):
             if summary is None:
-                found.pop(start, None)
+                summaries.pop(start, None)
             else:
-                found[start] = summary
-        return [CoverPart(start, grain, summary) for start, summary in found.items()]
+                summaries[start] = summary
+        return [CoverPart(start, grain, summary) for start, summary in summaries.items()]
 
     def _events(self, begin: int, end: int) -> list[CoverPart]:
         rows = query_rows(self._session, _EVENTS, self._series_id, begin, end)
@@ -228,7 +228,7 @@ class SeriesRows:
         self._session = session
         self._series_id = series_id
 
-    def stretch(self, forgotten: Collection[Grain]) -> tuple[int, int] | None:
+    def time_range(self, forgotten: Collection[Grain]) -> tuple[int, int] | None:
         """Return start and end of the stored rows; ``None`` without events. The newest event is never deleted."""
         newest = query_scalar(self._session, "SELECT max(at) FROM event WHERE series_id = ?", self._series_id)
         if newest is None:
@@ -253,10 +253,10 @@ class SeriesRows:
     def value_before(self, begin: int, calendar: BucketCalendar) -> str | None:
         """Return the last value before a moment."""
         for grain in Grain:
-            value = "value" if grain is Grain.EVENT else "last"
+            column = "value" if grain is Grain.EVENT else "last"
             rows, moment = grain_table(grain)
-            statement = f"SELECT {value} FROM {rows} AND {moment} < ? ORDER BY {moment} DESC LIMIT 1"
-            found: str | None = query_scalar(self._session, statement, self._series_id, calendar.start_of(begin, grain))
-            if found is not None:
-                return found
+            statement = f"SELECT {column} FROM {rows} AND {moment} < ? ORDER BY {moment} DESC LIMIT 1"
+            value: str | None = query_scalar(self._session, statement, self._series_id, calendar.start_of(begin, grain))
+            if value is not None:
+                return value
         return None

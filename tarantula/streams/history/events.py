@@ -17,15 +17,15 @@ from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, MINUTE
 from tarantula.streams.history.levels import StaleMark, mark_stale
 from tarantula.streams.sources.retention import Grain
 
-_FORGETTING = 0x7A7261_666F7267
+_RETENTION_LOCK = 0x7A7261_666F7267
 """Key of the advisory lock."""
 logger = logging.getLogger(__name__)
-_EVENTS = """
+_INSERT = """
     INSERT INTO event (series_id, at, value, number, read)
     SELECT column1, column2, column3, column4, column5 FROM ({rows}) AS given
     WHERE true ON CONFLICT DO NOTHING
 """
-_FIVE_PLACES = "INSERT OR IGNORE INTO event (series_id, at, value, number, read) VALUES (?, ?, ?, ?, ?)"
+_INSERT_SQLITE = "INSERT OR IGNORE INTO event (series_id, at, value, number, read) VALUES (?, ?, ?, ?, ?)"
 _TYPES = ("integer", "bigint", "text", "float8", "text")
 _REFUSED = """
     UPDATE forgotten SET refused = refused + given.column2 FROM ({rows}) AS given
@@ -41,16 +41,16 @@ def last_values(session: Session, series_ids: Iterable[int]) -> dict[int, Event]
     """Return the newest event of each series that has any; retention never deletes it."""
     other = aliased(Event)
     newest = select(func.max(other.at)).where(other.series_id == Series.id).correlate(Series).scalar_subquery()
-    found = dict[int, Event]()
-    for some in chunks(dict.fromkeys(series_ids)):
+    newest_by_series = dict[int, Event]()
+    for batch in chunks(dict.fromkeys(series_ids)):
         rows = session.scalars(
             select(Event)
             .select_from(Series)
             .join(Event, (Event.series_id == Series.id) & (Event.at == newest))
-            .where(Series.id.in_(some))
+            .where(Series.id.in_(batch))
         )
-        found |= {event.series_id: event for event in rows}
-    return found
+        newest_by_series |= {event.series_id: event for event in rows}
+    return newest_by_series
 
 
 def newest_events(
@@ -77,13 +77,13 @@ def newest_events(
 def lock_out_retention(connection: Connection) -> None:
     """Keep retention from deleting rows until this transaction ends (PostgreSQL; SQLite has a single writer)."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_FORGETTING,))
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock_shared(%s)", (_RETENTION_LOCK,))
 
 
 def lock_out_storing(connection: Connection) -> None:
     """Keep others from storing events until this transaction ends."""
     if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_FORGETTING,))
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (_RETENTION_LOCK,))
 
 
 class NewEvent(NamedTuple):
@@ -110,7 +110,7 @@ def store_events(session: Session, events: Sequence[NewEvent]) -> int:
     """Store events once each; log those that are refused as too old. Return the number of stored events."""
     stored = store_events_with_result(session, events)
     for series_id, number in Counter(event.series_id for event in stored.late).items():
-        logger.warning("%d events of series %d are older than what was forgotten: refused.", number, series_id)
+        logger.warning("%d events of series %d are older than its retention: refused.", number, series_id)
     return stored.number
 
 
@@ -138,10 +138,10 @@ def store_events_with_result(session: Session, events: Sequence[NewEvent]) -> St
 def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int]:
     """Return, for series with deleted rows, the time before which events are refused."""
     limits = dict[int, int]()
-    for some in bulk.chunks(sorted(series_ids)):
+    for batch in bulk.chunks(sorted(series_ids)):
         rows = session.execute(
             select(Forgotten.series_id, func.max(Forgotten.before))
-            .where(Forgotten.series_id.in_(some))
+            .where(Forgotten.series_id.in_(batch))
             .group_by(Forgotten.series_id)
         )
         limits.update((series_id, before) for series_id, before in rows)
@@ -150,8 +150,8 @@ def refused_before(session: Session, series_ids: Iterable[int]) -> dict[int, int
 
 def _insert(connection: Connection, events: Sequence[NewEvent]) -> int:
     if connection.dialect.name == "sqlite":
-        return connection.exec_driver_sql(_FIVE_PLACES, [tuple(event) for event in events]).rowcount
-    return bulk.execute_rows(connection, _EVENTS, events, _TYPES)
+        return connection.exec_driver_sql(_INSERT_SQLITE, [tuple(event) for event in events]).rowcount
+    return bulk.execute_rows(connection, _INSERT, events, _TYPES)
 
 
 def _count_refused(connection: Connection, late: Sequence[NewEvent]) -> None:

@@ -36,19 +36,19 @@ _MARK = """
 _UNMARK = """
     DELETE FROM stale_level WHERE (series_id, grain, start) IN (SELECT column1, column2, column3 FROM ({rows}) AS given)
 """
-_TYPES = ("integer", "smallint", "bigint", "bigint")
+_MARK_TYPES = ("integer", "smallint", "bigint", "bigint")
 _EVENTS = """
-    SELECT wanted.column1, wanted.column2, event.value FROM ({rows}) AS wanted
-    CROSS JOIN event WHERE event.series_id = wanted.column1
-    AND event.at >= wanted.column2 AND event.at < wanted.column3
-    ORDER BY wanted.column1, wanted.column2, event.at
+    SELECT bucket.column1, bucket.column2, event.value FROM ({rows}) AS bucket
+    CROSS JOIN event WHERE event.series_id = bucket.column1
+    AND event.at >= bucket.column2 AND event.at < bucket.column3
+    ORDER BY bucket.column1, bucket.column2, event.at
 """
 _LEVELS = """
-    SELECT wanted.column1, wanted.column2, level.start, level.count, level.sum, level.minimum, level.maximum,
-        level.first, level.last, level.counts FROM ({rows}) AS wanted
-    CROSS JOIN level WHERE level.series_id = wanted.column1 AND level.grain = wanted.column4
-    AND level.start >= wanted.column2 AND level.start < wanted.column3
-    ORDER BY wanted.column1, wanted.column2, level.start
+    SELECT bucket.column1, bucket.column2, level.start, level.count, level.sum, level.minimum, level.maximum,
+        level.first, level.last, level.counts FROM ({rows}) AS bucket
+    CROSS JOIN level WHERE level.series_id = bucket.column1 AND level.grain = bucket.column4
+    AND level.start >= bucket.column2 AND level.start < bucket.column3
+    ORDER BY bucket.column1, bucket.column2, level.start
 """
 _REPLACE = """
     INSERT INTO level (series_id, grain, start, count, sum, minimum, maximum, first, last, counts)
@@ -61,9 +61,9 @@ _REPLACE = """
 _REMOVE = """
     DELETE FROM level WHERE (series_id, grain, start) IN (SELECT column1, column2, column3 FROM ({rows}) AS given)
 """
-_WANTED = ("integer", "bigint", "bigint", "smallint")
-_WRITTEN = ("integer", "smallint", "bigint", "integer", "text", "text", "text", "text", "text", "bytea")
-_PLACE = itemgetter(0, 1)
+_BUCKET_TYPES = ("integer", "bigint", "bigint", "smallint")
+_LEVEL_TYPES = ("integer", "smallint", "bigint", "integer", "text", "text", "text", "text", "text", "bytea")
+_BUCKET_KEY = itemgetter(0, 1)
 
 
 class StaleMark(NamedTuple):
@@ -77,11 +77,11 @@ class StaleMark(NamedTuple):
 
 def mark_stale(connection: Connection, marks: Sequence[StaleMark]) -> None:
     """Mark buckets as stale, in sorted order to avoid deadlocks."""
-    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _TYPES)
+    bulk.execute_rows(connection, _MARK, sorted(set(marks)), _MARK_TYPES)
 
 
 def clear_marks(connection: Connection, marks: Sequence[StaleMark]) -> None:
-    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _TYPES[:3])
+    bulk.execute_rows(connection, _UNMARK, [one[:3] for one in marks], _MARK_TYPES[:3])
 
 
 def take_stale(session: Session, now: int, most: int) -> list[StaleMark]:
@@ -103,21 +103,21 @@ def summaries_below(connection: Connection, marks: Sequence[StaleMark]) -> Itera
     """Yield the summary of the rows below each bucket, all of one grain; empty buckets are left out."""
     known = {(one.series_id, one.start): one for one in marks}
     is_lowest = marks[0].grain == Grain.MINUTE
-    rows = bulk.query_rows(connection, _EVENTS if is_lowest else _LEVELS, _wanted(marks), _WANTED)
-    for place, some in groupby(rows, _PLACE):
+    rows = bulk.query_rows(connection, _EVENTS if is_lowest else _LEVELS, _bucket_rows(marks), _BUCKET_TYPES)
+    for key, group in groupby(rows, _BUCKET_KEY):
         if is_lowest:
-            yield known[place], summarize_values([row[2] for row in some])
+            yield known[key], summarize_values([row[2] for row in group])
         else:
-            yield known[place], merge_summaries([summary_from_row(*row[3:]) for row in some])
+            yield known[key], merge_summaries([summary_from_row(*row[3:]) for row in group])
 
 
 def levels_below(connection: Connection, marks: Sequence[StaleMark]) -> Iterator[tuple[int, int, ValueSummary]]:
     """Yield the rows below buckets of one series and grain: start of the bucket, start of the row, summary."""
-    for row in bulk.query_rows(connection, _LEVELS, _wanted(marks), _WANTED):
+    for row in bulk.query_rows(connection, _LEVELS, _bucket_rows(marks), _BUCKET_TYPES):
         yield row[1], row[2], summary_from_row(*row[3:])
 
 
-def _wanted(marks: Sequence[StaleMark]) -> list[tuple[int, int, int, int]]:
+def _bucket_rows(marks: Sequence[StaleMark]) -> list[tuple[int, int, int, int]]:
     return [(one.series_id, one.start, one.over_at, one.grain - 1) for one in marks]
 
 
@@ -137,15 +137,15 @@ def summary_from_row(
 
 def replace_levels(connection: Connection, levels: Sequence[tuple[StaleMark, ValueSummary]]) -> None:
     """Insert or update level rows."""
-    bulk.execute_rows(connection, _REPLACE, [_written(one, summary) for one, summary in levels], _WRITTEN)
+    bulk.execute_rows(connection, _REPLACE, [_level_row(one, summary) for one, summary in levels], _LEVEL_TYPES)
 
 
 def remove_levels(connection: Connection, marks: Sequence[StaleMark]) -> None:
     """Delete the level rows of empty buckets."""
-    bulk.execute_rows(connection, _REMOVE, [one[:3] for one in marks], _WRITTEN[:3])
+    bulk.execute_rows(connection, _REMOVE, [one[:3] for one in marks], _LEVEL_TYPES[:3])
 
 
-def _written(one: StaleMark, summary: ValueSummary) -> tuple[Any, ...]:
+def _level_row(one: StaleMark, summary: ValueSummary) -> tuple[Any, ...]:
     return (
         one.series_id,
         one.grain,
@@ -177,9 +177,9 @@ def aggregate_levels(database: Database, most: int = 1000, now: int | None = Non
 def _aggregate(session: Session, marks: Sequence[StaleMark]) -> None:
     connection = session.connection()
     calendars = calendars_of(session, {one.series_id for one in marks})
-    found = dict(summaries_below(connection, marks))
-    replace_levels(connection, [(one, found[one]) for one in marks if one in found])
-    remove_levels(connection, [one for one in marks if one not in found])
+    summaries = dict(summaries_below(connection, marks))
+    replace_levels(connection, [(one, summaries[one]) for one in marks if one in summaries])
+    remove_levels(connection, [one for one in marks if one not in summaries])
     clear_marks(connection, marks)
     if above := list(_above(marks, calendars)):
         mark_stale(connection, above)
@@ -188,8 +188,8 @@ def _aggregate(session: Session, marks: Sequence[StaleMark]) -> None:
 def calendars_of(session: Session, series_ids: set[int]) -> dict[int, BucketCalendar]:
     """Return the calendar of each series."""
     calendars = dict[int, BucketCalendar]()
-    for some in bulk.chunks(sorted(series_ids)):
-        rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(some)))
+    for batch in bulk.chunks(sorted(series_ids)):
+        rows = session.execute(select(Series.id, Series.zone).where(Series.id.in_(batch)))
         calendars |= {identity: calendar_of(zone) for identity, zone in rows}
     return calendars
 

@@ -57,8 +57,8 @@ class ChartStep(NamedTuple):
         if self.grain <= Grain.MINUTE:
             width = SHORTEST_BUCKETS[self.grain] * self.number
             return list(range(begin - begin % width, end, width))
-        found = self._of_hours if self.grain is Grain.HOUR else self._of_days
-        begins = list(found(calendar, begin, end))
+        steps = self._of_hours if self.grain is Grain.HOUR else self._of_days
+        begins = list(steps(calendar, begin, end))
         return begins[max(bisect_right(begins, begin) - 1, 0) :]
 
     def _of_hours(self, calendar: BucketCalendar, begin: int, end: int) -> Iterator[int]:
@@ -171,7 +171,7 @@ def chart_points_of(
     calendars = {series_id: calendar_of(zone) for series_id, zone in zones}
     if missing := [str(one) for one in asked if one not in calendars]:
         raise NotFoundError(f"There is no series {', '.join(missing)}.")
-    return {one: _Chart(session, one, calendars[one], begin, end, most, counting).drawn() for one in asked}
+    return {one: _Chart(session, one, calendars[one], begin, end, most, counting).draw() for one in asked}
 
 
 def window_summary(
@@ -184,7 +184,7 @@ def window_summary(
 
 def _checked(begin: int, end: int, most: int) -> tuple[int, int]:
     if most < 1:
-        raise TarantulaError("A drawing has one point at least.")
+        raise TarantulaError("A chart needs at least one point.")
     if begin >= end:
         raise TarantulaError("The window ends before it begins.")
     return max(begin, EARLIEST_TIME), min(end, LATEST_TIME)
@@ -205,29 +205,29 @@ class _Chart:
     ) -> None:
         self._session = session
         self._calendar = calendar
-        self._kept = SeriesRows(session, series_id)
+        self._rows = SeriesRows(session, series_id)
         self._series_id = series_id
         self._begin, self._end = begin, end
         self._most = most
         self._counting = counting
 
-    def drawn(self) -> HistoryPoints:
+    def draw(self) -> HistoryPoints:
         """Return the points; start over if retention deleted rows in the meantime."""
         while True:
             cover = WindowCover(self._session, self._series_id, self._calendar, self._counting)
-            found = self._points(cover)
-            if cover.forgotten == forgotten_before(self._session, self._series_id):
-                return found
+            points = self._points(cover)
+            if cover.deleted_before == forgotten_before(self._session, self._series_id):
+                return points
 
     def _points(self, cover: WindowCover) -> HistoryPoints:
-        stretch = self._kept.stretch(cover.forgotten)
-        if stretch is None or not self._begin < stretch[1] or not stretch[0] < self._end:
+        span = self._rows.time_range(cover.deleted_before)
+        if span is None or not self._begin < span[1] or not span[0] < self._end:
             return self._made([], Grain.EVENT, 0, cover)
-        first, last = max(self._begin, stretch[0]), min(self._end, stretch[1])
+        first, last = max(self._begin, span[0]), min(self._end, span[1])
         if self._most == 1:
             parts = self._parts(cover, Grain.YEAR, first, last)
             return self._made([parts] if parts else [], Grain.YEAR, 1, cover)
-        if cover.is_kept(Grain.EVENT, first) and self._kept.rows(Grain.EVENT, first, last, self._most) <= self._most:
+        if cover.is_stored(Grain.EVENT, first) and self._rows.rows(Grain.EVENT, first, last, self._most) <= self._most:
             return self._made([[part] for part in cover.parts(Grain.EVENT, first, last)], Grain.EVENT, 0, cover)
         for step in CHART_STEPS:
             if step.most_in(first, last) <= self._most and self._is_quick(step, first, last):
@@ -239,7 +239,7 @@ class _Chart:
     def _is_quick(self, step: ChartStep, first: int, last: int) -> bool:
         if ChartStep(step.grain, 1).most_in(first, last) <= MAX_ROWS_READ and step.grain is not Grain.EVENT:
             return True
-        return self._kept.rows(step.grain, first, last, MAX_ROWS_READ) <= MAX_ROWS_READ
+        return self._rows.rows(step.grain, first, last, MAX_ROWS_READ) <= MAX_ROWS_READ
 
     def _parts(self, cover: WindowCover, grain: Grain, first: int, last: int) -> list[CoverPart]:
         # Extend to whole years: buckets that begin before the first or end after the last row are complete.
@@ -260,7 +260,7 @@ class _Chart:
         self, groups: Sequence[Sequence[CoverPart]], grain: Grain, step: int, cover: WindowCover
     ) -> HistoryPoints:
         points = [self._point(group, grain, step) for group in groups]
-        before = self._kept.value_before(self._begin, self._calendar)
+        before = self._rows.value_before(self._begin, self._calendar)
         sentence = _sentence(cover, self._begin)
         return HistoryPoints(self._series_id, self._begin, self._end, points, grain, step, before, sentence)
 
@@ -272,12 +272,12 @@ class _Chart:
 
 def _sentence(cover: WindowCover, begin: int) -> str:
     """Return what is not exact."""
-    if not cover.is_kept(Grain.YEAR, begin):
-        return "What was before is forgotten altogether."
-    if not cover.whole:
+    if not cover.is_stored(Grain.YEAR, begin):
+        return "Older values have been deleted."
+    if not cover.whole_edges:
         return ""
-    grain = max(part.grain for part in cover.whole)
+    grain = max(part.grain for part in cover.whole_edges)
     return (
-        f"Finer than {grain.plural} is forgotten there: where the window begins or ends within one, "
-        f"the whole {grain.name.lower()} is in it."
+        f"Levels finer than {grain.plural} have been deleted there: "
+        f"where the window begins or ends within one, the whole {grain.name.lower()} is included."
     )

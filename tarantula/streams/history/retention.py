@@ -37,16 +37,16 @@ class ForgottenRows(NamedTuple):
 def apply_retention(database: Database, now: int | None = None) -> list[ForgottenRows]:
     """Delete rows beyond the retention of their source; return what was deleted."""
     moment = time.time_ns() // 1000 if now is None else now
-    forgot = dict[tuple[int, Grain], ForgottenRows]()
+    deleted = dict[tuple[int, Grain], ForgottenRows]()
     for series_id, calendar, retention in _series(database):
         for grain in Grain:
             limit = retention.of(grain)
             while limit != RetentionLimit() and (
                 one := _delete_batch(database, series_id, calendar, grain, limit, moment)
             ):
-                before = forgot.get((series_id, grain))
-                forgot[series_id, grain] = one._replace(rows=one.rows + before.rows) if before else one
-    return list(forgot.values())
+                earlier = deleted.get((series_id, grain))
+                deleted[series_id, grain] = one._replace(rows=one.rows + earlier.rows) if earlier else one
+    return list(deleted.values())
 
 
 def _series(database: Database) -> Iterator[tuple[int, BucketCalendar, Retention]]:
@@ -64,14 +64,14 @@ def _delete_batch(
 ) -> ForgottenRows | None:
     rows = _Rows(series_id, grain)
     with database.reading() as session:
-        if _until(session, rows, calendar, limit, now) is None:
+        if _cutoff(session, rows, calendar, limit, now) is None:
             return None
     with database.session() as session:
         lock_out_storing(session.connection())
-        before = _until(session, rows, calendar, limit, now)
+        before = _cutoff(session, rows, calendar, limit, now)
         if before is None:
             return None
-        number = session.execute(delete(rows.table).where(rows.mine, rows.at < before)).rowcount  # type: ignore[attr-defined]
+        number = session.execute(delete(rows.table).where(rows.condition, rows.at < before)).rowcount  # type: ignore[attr-defined]
         _record_deletion(session, ForgottenRows(series_id, grain, number, before), now)
         return ForgottenRows(series_id, grain, number, before)
 
@@ -84,7 +84,7 @@ class _Rows:
         self.series_id = series_id
         self.table: Table | Any = Event if grain is Grain.EVENT else Level
         self.at: Any = Event.at if grain is Grain.EVENT else Level.start
-        self.mine: ColumnElement[bool] = (
+        self.condition: ColumnElement[bool] = (
             Event.series_id == series_id
             if grain is Grain.EVENT
             else (Level.series_id == series_id) & (Level.grain == grain)
@@ -93,20 +93,22 @@ class _Rows:
     def nth(self, session: Session, number: int, newest: bool = False) -> int | None:
         """Return the time of the row at an offset from the oldest, or from the newest."""
         order = self.at.desc() if newest else self.at
-        found: int | None = session.scalar(select(self.at).where(self.mine).order_by(order).offset(number).limit(1))
+        found: int | None = session.scalar(
+            select(self.at).where(self.condition).order_by(order).offset(number).limit(1)
+        )
         return found
 
 
-def _until(session: Session, rows: _Rows, calendar: BucketCalendar, limit: RetentionLimit, now: int) -> int | None:
+def _cutoff(session: Session, rows: _Rows, calendar: BucketCalendar, limit: RetentionLimit, now: int) -> int | None:
     """Return the cut-off of the next deletion; ``None`` if there is nothing to delete."""
     oldest, newest = rows.nth(session, 0), rows.nth(session, 0, newest=True)
     if oldest is None or newest is None:
         return None
     above = Grain(min(rows.grain + 1, Grain.YEAR))
-    wanted = now - limit.seconds * SECOND if limit.seconds is not None else oldest
+    cutoff = now - limit.seconds * SECOND if limit.seconds is not None else oldest
     if limit.rows is not None and (least := rows.nth(session, limit.rows - 1, newest=True)) is not None:
-        wanted = max(wanted, least)
-    bounds = [wanted, newest]
+        cutoff = max(cutoff, least)
+    bounds = [cutoff, newest]
     if (stale := _first_stale(session, rows.series_id, above)) is not None:
         bounds.append(stale)
     if (many := rows.nth(session, ROWS_PER_TRANSACTION)) is not None:
@@ -123,14 +125,14 @@ def _first_stale(session: Session, series_id: int, above: Grain) -> int | None:
     )
 
 
-def _record_deletion(session: Session, forgot: ForgottenRows, now: int) -> None:
-    noted = session.get(Forgotten, (forgot.series_id, forgot.grain))
-    if noted is None:
-        noted = Forgotten(series_id=forgot.series_id, grain=forgot.grain, before=forgot.before, rows=0, refused=0)
-        session.add(noted)
-    noted.before = max(noted.before, forgot.before)
-    noted.rows += forgot.rows
-    noted.at = moment_of(now)
+def _record_deletion(session: Session, deleted: ForgottenRows, now: int) -> None:
+    record = session.get(Forgotten, (deleted.series_id, deleted.grain))
+    if record is None:
+        record = Forgotten(series_id=deleted.series_id, grain=deleted.grain, before=deleted.before, rows=0, refused=0)
+        session.add(record)
+    record.before = max(record.before, deleted.before)
+    record.rows += deleted.rows
+    record.at = moment_of(now)
 
 
 def moment_of(at: int) -> datetime:
@@ -150,7 +152,7 @@ class RowRange(NamedTuple):
 class RetentionSummary:
     """Stored and deleted rows of a series, by grain."""
 
-    kept: dict[Grain, RowRange]
+    stored: dict[Grain, RowRange]
     forgotten: dict[Grain, Forgotten]
 
     @property
@@ -158,20 +160,20 @@ class RetentionSummary:
         """Description for people, one sentence a line."""
         lines = [
             f"{grain.counted(one.rows)}, from {_day(moment_of(one.first))} to {_day(moment_of(one.last))}."
-            for grain, one in self.kept.items()
+            for grain, one in self.stored.items()
         ]
-        for grain, noted in self.forgotten.items():
-            before = _day(moment_of(noted.before))
-            lines.append(f"Forgotten: {grain.counted(noted.rows)} before {before}, on {_day(noted.at)}.")
-            if noted.refused:
-                lines.append(f"Refused, because they came too late: {Grain.EVENT.counted(noted.refused)}.")
+        for grain, record in self.forgotten.items():
+            before = _day(moment_of(record.before))
+            lines.append(f"Deleted: {grain.counted(record.rows)} before {before}, on {_day(record.at)}.")
+            if record.refused:
+                lines.append(f"Refused as too old: {Grain.EVENT.counted(record.refused)}.")
         return lines
 
     def as_dict(self) -> dict[str, Any]:
         """Description for `--json` and the API."""
-        kept = {
+        rows = {
             grain.plural: {"rows": one.rows, "first": _iso(one.first), "last": _iso(one.last)}
-            for grain, one in self.kept.items()
+            for grain, one in self.stored.items()
         }
         forgotten = {
             grain.plural: {
@@ -179,34 +181,34 @@ class RetentionSummary:
             }
             for grain, one in self.forgotten.items()
         }  # fmt: skip
-        return {"rows": kept, "forgotten": forgotten}
+        return {"rows": rows, "forgotten": forgotten}
 
 
 def retention_summary(session: Session, series_id: int) -> RetentionSummary:
     """Count the rows of every grain, and load what was recorded about deleted ones."""
-    kept = dict[Grain, RowRange]()
+    stored = dict[Grain, RowRange]()
     counted = select(func.count(), func.min(Event.at), func.max(Event.at)).where(Event.series_id == series_id)
     number, first, last = session.execute(counted).one()
     if number:
-        kept[Grain.EVENT] = RowRange(number, first, last)
+        stored[Grain.EVENT] = RowRange(number, first, last)
     rows = session.execute(
         select(Level.grain, func.count(), func.min(Level.start), func.max(Level.start))
         .where(Level.series_id == series_id)
         .group_by(Level.grain)
         .order_by(Level.grain)
     )
-    kept |= {Grain(grain): RowRange(number, first, last) for grain, number, first, last in rows}
-    noted = session.scalars(select(Forgotten).where(Forgotten.series_id == series_id).order_by(Forgotten.grain))
-    return RetentionSummary(kept, {Grain(one.grain): one for one in noted})
+    stored |= {Grain(grain): RowRange(number, first, last) for grain, number, first, last in rows}
+    record = session.scalars(select(Forgotten).where(Forgotten.series_id == series_id).order_by(Forgotten.grain))
+    return RetentionSummary(stored, {Grain(one.grain): one for one in record})
 
 
 def sparkline(numbers: Sequence[float | None]) -> str:
     """Return a line of bar characters; a space for ``None``."""
     numbers = [None if number is None or not math.isfinite(number) else number for number in numbers]
-    there = [number for number in numbers if number is not None]
-    if not there:
+    known = [number for number in numbers if number is not None]
+    if not known:
         return ""
-    least, most = min(there), max(there)
+    least, most = min(known), max(known)
     height = (len(SPARKLINE_BARS) - 1) / (most - least) if least < most < least + MAX_SPARKLINE_SPREAD else 0.0
     return "".join(" " if number is None else SPARKLINE_BARS[round((number - least) * height)] for number in numbers)
 

@@ -21,29 +21,29 @@ FieldAndRow = tuple[str, str]
 SourceFieldAndRow = tuple[int, str, str]
 
 
-def series_of(session: Session, source_id: int, wanted: Iterable[FieldAndRow]) -> dict[FieldAndRow, int]:
+def series_of(session: Session, source_id: int, places: Iterable[FieldAndRow]) -> dict[FieldAndRow, int]:
     """Return the series ids of fields and rows of a source; missing series are created."""
-    asked = [(source_id, field, row) for field, row in wanted]
-    return {(field, row): identity for (_, field, row), identity in series_of_many(session, asked).items()}
+    with_source = [(source_id, field, row) for field, row in places]
+    return {(field, row): identity for (_, field, row), identity in series_of_many(session, with_source).items()}
 
 
-def series_of_many(session: Session, wanted: Collection[SourceFieldAndRow]) -> dict[SourceFieldAndRow, int]:
+def series_of_many(session: Session, places: Collection[SourceFieldAndRow]) -> dict[SourceFieldAndRow, int]:
     """Return the series ids of fields and rows of several sources; missing series are created."""
-    sources = sorted({source_id for source_id, _, _ in wanted})
-    found = _known(session, sources)
-    missing = [one for one in dict.fromkeys(wanted) if one not in found]
+    sources = sorted({source_id for source_id, _, _ in places})
+    known = _load(session, sources)
+    missing = [one for one in dict.fromkeys(places) if one not in known]
     if missing:
-        _make(session, missing)
-        found |= _known(session, sorted({source_id for source_id, _, _ in missing}))
-    return {one: found[one] for one in wanted}
+        _create(session, missing)
+        known |= _load(session, sorted({source_id for source_id, _, _ in missing}))
+    return {one: known[one] for one in places}
 
 
-def _known(session: Session, sources: Sequence[int]) -> dict[SourceFieldAndRow, int]:
-    found: dict[SourceFieldAndRow, int] = {}
-    for some in chunks(sources):
-        chosen = select(Series.source_id, Series.field, Series.row, Series.id).where(Series.source_id.in_(some))
-        found.update(((source_id, field, row), identity) for source_id, field, row, identity in session.execute(chosen))
-    return found
+def _load(session: Session, sources: Sequence[int]) -> dict[SourceFieldAndRow, int]:
+    known: dict[SourceFieldAndRow, int] = {}
+    for batch in chunks(sources):
+        chosen = select(Series.source_id, Series.field, Series.row, Series.id).where(Series.source_id.in_(batch))
+        known.update(((source_id, field, row), identity) for source_id, field, row, identity in session.execute(chosen))
+    return known
 
 
 def known_series(session: Session, source_id: int) -> dict[FieldAndRow, int]:
@@ -75,7 +75,7 @@ def _named_by(link: Path) -> str | None:
     return name if name in _known_zones() else None
 
 
-def _make(session: Session, missing: Sequence[SourceFieldAndRow]) -> None:
+def _create(session: Session, missing: Sequence[SourceFieldAndRow]) -> None:
     dialect = sqlite if session.get_bind().dialect.name == "sqlite" else postgresql
     zone = zone_name()
     rows = [{"source_id": source_id, "field": field, "row": row, "zone": zone} for source_id, field, row in missing]

@@ -128,8 +128,8 @@ class ValueSummary:
             case Aggregation.COUNT:
                 return str(self.count)
             case _:
-                found: str | None = getattr(self, aggregation.value)
-                return found
+                value: str | None = getattr(self, aggregation.value)
+                return value
 
 
 def summarize_value(value: str, counting: bool = True) -> ValueSummary:

@@ -33,7 +33,7 @@ def accept_text(session: Session, number: int, who: str, person: str | None = No
     try:
         value = typed_value(field, row.read, memory, config.address_shown, moment)
     except ValueParseError as error:
-        raise TarantulaError(f"It cannot be the value: {error} Say first what {field.key} is.") from error
+        raise TarantulaError(f"It cannot be the value: {error} Set the kind of {field.key} first.") from error
     _store(session, source.id, memory, row, value)
     if value.number is not None and value.kind in RANGED_KINDS:
         memory.usual.setdefault(row.field, {})[row.row] = extended_range(float(value.number), None)
@@ -66,7 +66,7 @@ def _undecided(session: Session, number: int, person: str | None) -> tuple[PutAs
     ).first()
     if found is None:
         raise NotFoundError(
-            f"Nothing was put aside under the number {number}. `tarantula stream aside list` shows what is."
+            f"There is no put-aside text with number {number}. `tarantula stream aside list` shows them."
         )
     if found[0].decision is not None:
         raise ConflictError(f"Number {number} was {found[0].decision} already.")

@@ -34,7 +34,7 @@ from tarantula.streams.sources.registry import config_of
 IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
 MAX_SENTENCES = 5
 """Maximum number of sentences in the status of a source."""
-MISSING_TITLE = "{name} is not found any more"
+MISSING_TITLE = "{name} can no longer be found"
 NOTIFICATION_TYPE = "warning"
 """Apprise's notification type."""
 

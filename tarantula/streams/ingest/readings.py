@@ -45,8 +45,8 @@ from tarantula.streams.values.value import Value, ValueParseError
 TIEBREAK_MICROSECONDS = 10_000
 """Range after an entry's time in which it gets a free timestamp if others have the same."""
 EMPTY_SENTENCE = "The place where it should be is empty."
-MISSING_SENTENCE = "It was not there."
-NO_FIELDS_SENTENCE = "The source has no field, so nothing of it is kept. Add one."
+MISSING_SENTENCE = "It was not found."
+NO_FIELDS_SENTENCE = "The source has no field, so nothing is stored. Add one."
 
 
 def ingest_reading(

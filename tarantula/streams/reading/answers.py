@@ -84,9 +84,7 @@ def read_source(source: FollowedSource, answer: SourceResponse) -> SourceReading
         return FailedReading(SourceStatus.UNREACHED, str(error)).without_secrets(source.config.variables)
     except Exception as error:
         logger.exception("The %s adapter failed on %s.", source.config.adapter, source.config.name)
-        return FailedReading(
-            SourceStatus.UNREACHED, f"It could not be read ({type(error).__name__}): the log has more."
-        )
+        return FailedReading(SourceStatus.UNREACHED, f"It could not be read ({type(error).__name__}): see the log.")
 
 
 def _failed_reading(error: Exception) -> FailedReading:
@@ -96,7 +94,7 @@ def _failed_reading(error: Exception) -> FailedReading:
         return FailedReading(SourceStatus.REFUSED, error.reason)
     if isinstance(error, DownloadError):
         return FailedReading(SourceStatus.UNREACHED, error.reason)
-    return FailedReading(SourceStatus.UNREACHED, f"It could not be had: {error}.")
+    return FailedReading(SourceStatus.UNREACHED, f"It could not be fetched: {error}.")
 
 
 def _status_sentence(status: int) -> str:

@@ -1,4 +1,10 @@
-"""Servers of visits: one visit at a time to each, the pauses between visits, and the leases shared with collectors."""
+"""Servers of visits: one visit at a time to each, the pauses between visits, and the leases shared with collectors.
+
+This is not the queue of the frontier (`frontier.queues`), although both keep pauses. The frontier holds a window of
+rows for each leased server, which is refilled from the table, and a strategy orders the servers; it is the hot path of
+a collection. Here a server has few visits, sources of one page join a visit, and a lease is taken when a source is due
+and returned after seconds.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +45,7 @@ class ServerVisitQueue:
     is_requested: bool = False
     """Whether a lease was requested and the answer is pending."""
     retry_at: float = 0.0
-    wanted_since: float | None = None
+    needed_since: float | None = None
     contested_at: float | None = None
     yielded_until: float = 0.0
     """Time until which the server is left to other processes."""
@@ -93,7 +99,7 @@ class VisitQueue:
     def hold(self, server: str, not_before: float) -> None:
         """Record that the lease of a server was granted."""
         server_queue = self.at(server)
-        server_queue.is_held, server_queue.contested_at, server_queue.wanted_since = True, None, None
+        server_queue.is_held, server_queue.contested_at, server_queue.needed_since = True, None, None
         server_queue.not_before = max(server_queue.not_before, not_before)
         self._offer(server_queue)
 
@@ -174,7 +180,7 @@ class VisitQueue:
             if server_queue.is_held and not server_queue.visiting and _is_idle(server_queue, now)
         ]
 
-    def wanted(self, now: float) -> list[ServerVisitQueue]:
+    def needing_lease(self, now: float) -> list[ServerVisitQueue]:
         """Return the servers whose leases should be requested."""
         return [
             server_queue
@@ -271,20 +277,20 @@ class ServerLeaseManager:
         """Return the leases that are idle, and request those that are needed."""
         now = self._loop.time()
         self.return_leases(self._queue.idle(now))
-        wanted = self._queue.wanted(now)
-        if wanted:
-            for server_queue in wanted:
+        needed = self._queue.needing_lease(now)
+        if needed:
+            for server_queue in needed:
                 server_queue.is_requested = True
-                server_queue.wanted_since = server_queue.wanted_since or now
+                server_queue.needed_since = server_queue.needed_since or now
             granted = self._writer.take_leases(
-                {server_queue.name: self._politeness.pause(server_queue.name) for server_queue in wanted}
+                {server_queue.name: self._politeness.pause(server_queue.name) for server_queue in needed}
             )
-            granted.add_done_callback(lambda future: self._on_granted(wanted, future))
+            granted.add_done_callback(lambda future: self._on_granted(needed, future))
         self._request_from_others(
             [
                 server_queue
-                for server_queue in wanted
-                if server_queue.waiting and now - (server_queue.wanted_since or now) >= LEASE_RETRY_SECONDS
+                for server_queue in needed
+                if server_queue.waiting and now - (server_queue.needed_since or now) >= LEASE_RETRY_SECONDS
             ],
             now,
         )

@@ -157,10 +157,12 @@ class ViewConfig(BaseModel):
         of_parts = self.letters[: len(self.parts)]
         for formula in self.formulas:
             if unknown := parse_expression(formula.text).letters - set(of_parts):
-                raise ValueError(f"The formula {formula.text!r} has {min(unknown)}, and no value is called so.")
+                raise ValueError(
+                    f"The formula {formula.text!r} uses {min(unknown)}, which is not the letter of a value."
+                )
         for of in (*(condition.of for condition in self.conditions), *([self.order] if self.order else [])):
             if of not in (*self.letters, ROW, AT):
-                raise ValueError(f"Nothing is called {of!r} here. Values are called {', '.join(self.letters)}.")
+                raise ValueError(f"There is no value {of!r}. The values are {', '.join(self.letters)}.")
         return self
 
 
@@ -193,7 +195,7 @@ def misfit_reason(view: ViewConfig, columns: Sequence[ViewColumn]) -> str:
         return "" if coordinate_columns(columns) else "A map needs two numbers, a latitude and a longitude."
     counted = view.function == WindowFunction.COUNT and view.kind not in TIME_KINDS
     if not numbers and not counted:
-        return f"This way of showing ({view.kind}) needs a number, and there is none. Text and tables show anything."
+        return f"This kind of view ({view.kind}) needs a number, and there is none. Text and tables show anything."
     return ""
 
 

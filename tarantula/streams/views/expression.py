@@ -78,7 +78,7 @@ class Expression:
 def parse_expression(text: str) -> Expression:
     """Parse a formula; raise `ExpressionError` if it is invalid."""
     if len(text) > MAX_FORMULA_CHARS:
-        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} signs.")
+        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} characters.")
     return _ExpressionParser(text).read()
 
 
@@ -100,7 +100,7 @@ class _ExpressionParser:
     def _sum(self) -> Evaluator:
         self._depth += 1
         if self._depth > MAX_FORMULA_DEPTH:
-            raise ExpressionError("The formula has too many brackets within brackets.")
+            raise ExpressionError("The formula has too many nested parentheses.")
         work = self._product()
         while sign := self._take("+", "-"):
             work = _both(work, self._product(), operator.add if sign == "+" else operator.sub)
@@ -125,7 +125,7 @@ class _ExpressionParser:
         if self._take("^"):
             self._depth += 1
             if self._depth > MAX_FORMULA_DEPTH:
-                raise ExpressionError("The formula has too many powers of powers.")
+                raise ExpressionError("The formula has too many nested powers.")
             work = _both(work, self._signed(), math.pow)
             self._depth -= 1
         return work
@@ -145,7 +145,7 @@ class _ExpressionParser:
             letter = token.lower()
             self._letters.add(letter)
             return lambda numbers, _summaries: numbers.get(letter)
-        raise ExpressionError(f"{token[:40]!r} stands in the formula where a number or a letter should.")
+        raise ExpressionError(f"The formula has {token[:40]!r} where a number or a letter is expected.")
 
     def _called(self, name: str) -> Evaluator:
         began = self._position
@@ -162,7 +162,7 @@ class _ExpressionParser:
         if name in SCALAR_FUNCTIONS and len(arguments) in SCALAR_FUNCTIONS[name][0]:
             return _applied(SCALAR_FUNCTIONS[name][1], arguments)
         if name in FUNCTION_NAMES:
-            raise ExpressionError(f"{name} is not worked out of this. Write it as {name}(a).")
+            raise ExpressionError(f"{name} does not take these arguments. Write it as {name}(a).")
         raise ExpressionError(f"There is no function {name[:40]!r}. There are: {', '.join(FUNCTION_NAMES)}.")
 
     def _peek(self) -> str:
@@ -192,7 +192,7 @@ def _tokens(text: str) -> list[str]:
     while position < end:
         found = _TOKEN.match(text, position)
         if found is None:
-            raise ExpressionError(f"The sign {text[position:].strip()[:1]!r} has no place in a formula.")
+            raise ExpressionError(f"The character {text[position:].strip()[:1]!r} is not allowed in a formula.")
         tokens.append(_SAME.get(found[0].strip(), found[0].strip()))
         position = found.end()
     return tokens

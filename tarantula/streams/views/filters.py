@@ -35,7 +35,7 @@ def meets_condition(cell: ViewCell | None, condition: ViewCondition) -> bool:
 
 
 def filter_records(records: Iterable[ViewRecord], view: ViewConfig) -> list[ViewRecord]:
-    """Return the records that meet all conditions, sorted; records without_value a value to sort by come last."""
+    """Return the records that meet all conditions, sorted; records without a value to sort by come last."""
     selected = [
         one
         for one in records

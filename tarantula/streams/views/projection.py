@@ -51,7 +51,7 @@ class ViewSource:
 
 @dataclass(frozen=True, slots=True)
 class ViewProjection:
-    """Content of a view at one moment, ready to be tracks."""
+    """Content of a view at one moment, ready to be drawn."""
 
     view: ViewConfig
     begin: int
