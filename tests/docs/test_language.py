@@ -11,14 +11,14 @@ from tests.support.documentation import PAGES, ROOT
 
 PATTERNS = {
     r"\b(?:whoever|whomever|somebody|nobody|anybody)\b": "Name the actor: the user, the collector, another process.",
-    r"\b(?:anew|whence|thereof|wherein|hitherto|foretold)\b": "Archaic. Write again, from which, of it, in which, predicted.",
+    r"\b(?:anew|whence|thereof|wherein|hitherto|foretold)\b": "Archaic: write again, from which, of it, predicted.",
     r"\b(?:is|are|was|were|be) told\b": "Data is passed, sent or notified; nothing is told.",
     r"\bof one's own\b": "Write custom, or your own.",
     r"\b(?:goes|went|going) by what\b": "Write follows, or applies.",
     r"\bcould not be had\b": "Write was not found, or failed to load.",
     r"\basks for attention\b": "Write needs attention.",
     r"\bas (?:long|far|often) as can be\b": "Name the limit.",
-    r"(?m)^\s*(?:\"\"\"|#\s)What (?:is|was|there|a|an|the|one)\b": "A docstring begins with a verb or a noun, not with What.",
+    r"(?m)^\s*(?:\"\"\"|#\s)What (?:is|was|there|a|an|the|one)\b": "A docstring begins with a verb or a noun.",
     r"(?m)^\s*\"\"\"(?:Tells|Says) (?:what|who|how|why|whether|which)\b": "Write return, show, report or explain.",
 }
 SOURCES = sorted(path for path in (ROOT / "tarantula").rglob("*.py") if "migrations/versions" not in str(path))
