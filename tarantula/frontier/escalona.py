@@ -20,7 +20,7 @@ ALL_URLS = sys.maxsize
 
 
 def read_url(text: str) -> tuple[str, str, int] | None:
-    """Return host, URL and depth as the rules have them, or ``None`` for what they discard."""
+    """Return host, URL and depth by the rules of the specification, or ``None`` for a discarded URL."""
     if text[:7].lower() != PROTOCOL:
         return None
     address, mark, query = text[7:].partition("#")[0].rstrip("/").partition("?")
@@ -32,7 +32,7 @@ def read_url(text: str) -> tuple[str, str, int] | None:
 
 
 class EscalonaHost:
-    """The URLs that wait at one host: those nearer to the root first, then those known first."""
+    """Waiting URLs of one host: smaller depth first, then those known first."""
 
     __slots__ = ("_arrived", "_depths", "_leaving", "known", "name", "offered", "on_growth", "waiting")
 
@@ -42,10 +42,10 @@ class EscalonaHost:
         self.waiting = 0
         self.offered = False
         self.on_growth: Callable[[EscalonaHost], object] | None = None
-        # Two lists a depth, and no deque: there may be a million hosts, and an empty deque has 760 bytes.
+        # Two lists per depth instead of a deque: there may be a million hosts, and an empty deque takes 760 bytes.
         self._arrived: dict[int, list[str]] = {}
         self._leaving: dict[int, list[str]] = {}
-        """Those that arrived first, last one first."""
+        """The oldest URLs of each depth, in reverse order."""
         self._depths: list[int] = []
 
     def __len__(self) -> int:
@@ -57,7 +57,7 @@ class EscalonaHost:
             yield from self._arrived.get(depth, ())
 
     def push(self, url: str, depth: int) -> None:
-        """Take a new URL."""
+        """Add a URL."""
         if depth in self._arrived:
             self._arrived[depth].append(url)
         else:
@@ -69,7 +69,7 @@ class EscalonaHost:
             self.on_growth(self)
 
     def pop(self) -> str:
-        """Hand out the first URL."""
+        """Remove and return the first URL."""
         depth = self._depths[0]
         if depth not in self._leaving:
             self._leaving[depth] = self._arrived.pop(depth)[::-1]
@@ -84,24 +84,24 @@ class EscalonaHost:
 
 
 class UrlScheduler:
-    """Holds every URL once while it waits, and hands URLs out in the order of a strategy."""
+    """Holds each waiting URL once, and returns URLs in the order of a strategy."""
 
     def __init__(self, strategy_name: str = "depth-first") -> None:
         self._strategy_name = strategy_name
         self.clear()
 
     def clear(self) -> None:
-        """Forget the URLs, the hosts, and whose turn it is."""
+        """Remove all URLs and hosts, and restart the strategy."""
         self._strategy: Strategy[EscalonaHost] = load_strategy(self._strategy_name)
         self._hosts: dict[str, EscalonaHost] = {}
         self._waiting: set[str] = set()
 
     def hosts(self) -> list[str]:
-        """Return the hosts in the order in which they became known, also those where nothing waits."""
+        """Return all hosts in the order in which they became known, including hosts without URLs."""
         return list(self._hosts)
 
     def add(self, text: str) -> bool:
-        """Take a URL, unless it waits already; return whether the rules allow it."""
+        """Add a URL unless it waits already; return whether the rules allow it."""
         read = read_url(text)
         if read is None:
             return False
@@ -117,7 +117,7 @@ class UrlScheduler:
         return True
 
     def schedule(self, count: int = ALL_URLS) -> Iterator[str]:
-        """Hand out so many URLs, or as many as there are."""
+        """Remove and yield up to *count* URLs."""
         for _ in range(count):
             host = self._next_host()
             if host is None:
@@ -128,18 +128,18 @@ class UrlScheduler:
             yield url
 
     def schedule_host(self, name: str, count: int = ALL_URLS) -> Iterator[str]:
-        """Hand out so many URLs of one host, out of turn."""
+        """Remove and yield up to *count* URLs of one host, out of turn."""
         host = self._find(name)
         if host is not None:
             for _ in range(min(count, host.waiting)):
                 yield self._pop(host)
 
     def urls(self, name: str) -> list[str]:
-        """Return what waits at a host, in order."""
+        """Return the waiting URLs of a host, in order."""
         return list(self._find(name) or ())
 
     def clear_host(self, name: str) -> None:
-        """Forget the URLs of a host. It stays known, in its place."""
+        """Remove the URLs of a host; the host keeps its place."""
         for _ in self.schedule_host(name):
             pass
 
@@ -179,11 +179,11 @@ COMMANDS = (ADD_URLS, *SCHEDULING)
 BLANKS = " \t\r\n"
 MAX_DIGITS = 18
 MAX_SHOWN_CHARACTERS = 80
-"""How much of a wrong word is shown."""
+"""Characters of an invalid word in a message."""
 
 
 def run_command_file(path: Path, strategy_name: str = "depth-first") -> Path:
-    """Execute a file of commands, and return the file with what they showed: that is kept when a later one is wrong."""
+    """Execute a file of commands and return the output file; it is kept if a later command fails."""
     scheduler = UrlScheduler(strategy_name)
     output = path.parent / f"{path.stem}-out{path.suffix}"
     with _open(path, "r") as lines, _open(output, "w") as answers:
@@ -192,7 +192,7 @@ def run_command_file(path: Path, strategy_name: str = "depth-first") -> Path:
 
 
 class CommandFile:
-    """Commands that are executed as their lines are read."""
+    """Executes commands while their lines are read."""
 
     def __init__(self, name: str, lines: Iterable[str], scheduler: UrlScheduler) -> None:
         self._name = name
@@ -201,7 +201,7 @@ class CommandFile:
         self._line = 0
 
     def execute(self) -> Iterator[str]:
-        """Execute command after command; yield the lines that they show."""
+        """Execute all commands; yield the lines of their output."""
         for text in self._lines:
             self._line += 1
             words = text.split()
@@ -251,7 +251,7 @@ def _is_command(text: str) -> bool:
 
 
 def _open(path: Path, mode: Literal["r", "w"]) -> IO[str]:
-    """Open a file so that its bytes come and go as they are, whatever they mean."""
+    """Open a file in a way that copies bytes unchanged, in any encoding."""
     encoding = "utf-8-sig" if mode == "r" else "utf-8"
     try:
         return path.open(mode, encoding=encoding, errors="surrogateescape", newline="\n")

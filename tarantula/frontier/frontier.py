@@ -1,7 +1,6 @@
-"""The frontier of one collector: what waits at the servers that it has on lease, and what is under way.
+"""Frontier of one collector: documents that wait or are in flight at the servers on lease.
 
-It holds no rows of its own. What is here was read from the table of documents, and what
-is learned here goes back there through the writer.
+The frontier stores no rows. It reads the table of documents, and changes go back through the writer.
 """
 
 from __future__ import annotations
@@ -15,9 +14,9 @@ from tarantula.items import FrontierEntry
 
 
 class Frontier:
-    """Hands out documents, never more than *per_server* at a time to a server, nor before its pause is over.
+    """Hands out documents: at most *per_server* at a time per server, and none before its pause is over.
 
-    Where several may be under way at a server, they begin *spacing* seconds apart.
+    If a server may have several in flight, they start *spacing* seconds apart.
     """
 
     def __init__(self, strategy: Strategy, per_server: int = 1, spacing: float = 0.0) -> None:
@@ -33,19 +32,19 @@ class Frontier:
 
     @property
     def servers(self) -> dict[str, ServerQueue]:
-        """The servers on lease, with what waits for them."""
+        """Queues of the servers on lease, by name."""
         return self._queues
 
     def waiting_at(self, server: str) -> int:
-        """Return how many documents wait at a server on lease."""
+        """Return the number of waiting documents of a server on lease."""
         return self._queues[server].waiting if server in self._queues else 0
 
     def is_empty(self) -> bool:
-        """Whether nothing waits here and nothing is under way."""
+        """Whether no document waits and none is in flight."""
         return not (self.waiting or self.in_flight)
 
     def open(self, server: str, not_before: float, entries: list[FrontierEntry], exhausted: bool) -> None:
-        """Take a server on lease, with the first of its waiting documents."""
+        """Add a leased server with the first of its waiting documents."""
         if server in self._queues:
             self.refill(server, entries, exhausted)
             return
@@ -57,7 +56,7 @@ class Frontier:
         self._offer(queue)
 
     def close(self, server: str) -> None:
-        """Give up a server; what waits there stays in the table."""
+        """Remove a server; its waiting documents stay in the table."""
         queue = self._queues.pop(server, None)
         if queue is not None:
             self.waiting -= queue.waiting
@@ -65,16 +64,16 @@ class Frontier:
             queue.retiring = True
 
     def retire(self, server: str) -> None:
-        """Hand out no more documents of a server that others wait for."""
+        """Hand out no more documents of a server that another collector or item waits for."""
         if server in self._queues:
             self._queues[server].retiring = True
 
     def idle(self, now: float) -> dict[str, float]:
-        """Return the servers that may be given up, with the seconds for which they must still be left alone."""
+        """Return the servers whose lease may be released, with the remaining seconds of their pause."""
         return {queue.name: max(queue.not_before - now, 0.0) for queue in self._queues.values() if queue.is_idle}
 
     def add(self, entries: Iterable[FrontierEntry]) -> None:
-        """Take documents that have become waiting; those of servers that are not on lease stay in the table."""
+        """Add new waiting documents; those of servers that are not on lease stay in the table."""
         for entry in entries:
             queue = self._queues.get(entry.server)
             if queue is not None:
@@ -84,7 +83,7 @@ class Frontier:
                 self._offer(queue)
 
     def again(self, entry: FrontierEntry) -> None:
-        """Take back a document that is to be tried once more, if its server is still on lease."""
+        """Add a document for a retry, if its server is still on lease."""
         queue = self._queues.get(entry.server)
         if queue is not None:
             queue.put_back(entry)
@@ -92,7 +91,7 @@ class Frontier:
             self._offer(queue)
 
     def refill(self, server: str, entries: list[FrontierEntry], exhausted: bool) -> None:
-        """Take the next rows of a server; *exhausted* says that the table has no more."""
+        """Add the next rows of a server; *exhausted* means that the table has no more."""
         queue = self._queues.get(server)
         if queue is None:
             return
@@ -103,11 +102,11 @@ class Frontier:
 
     @property
     def is_dry(self) -> bool:
-        """Whether some server's window may run dry."""
+        """Whether the window of some server is nearly empty."""
         return bool(self._dry)
 
     def wanting_refill(self) -> list[ServerQueue]:
-        """Return the servers whose window runs dry, and mark them as being refilled."""
+        """Return the queues whose window is nearly empty, and mark them as being refilled."""
         wanting = [queue for queue in self._dry.values() if queue.wants_refill]
         self._dry.clear()
         for queue in wanting:
@@ -115,7 +114,7 @@ class Frontier:
         return wanting
 
     def next(self, now: float) -> FrontierEntry | None:
-        """Hand out the next document of a server that may be visited now."""
+        """Return the next document of a server that may be visited now, or ``None``."""
         self._wake(now)
         while (queue := self._strategy.take()) is not None:
             queue.offered = False
@@ -128,11 +127,11 @@ class Frontier:
         return None
 
     def next_due(self) -> float | None:
-        """When the first pause is over, if some server pauses."""
+        """Return the time at which the first pause is over, or ``None`` if no server pauses."""
         return self._pausing[0][0] if self._pausing else None
 
     def release(self, entry: FrontierEntry, not_before: float) -> None:
-        """Hear that a visit is over, and when the server may be visited again."""
+        """Record that a visit is over, and when the server may be visited again."""
         queue = self._queues.get(entry.server)
         if queue is None:
             return
@@ -142,13 +141,13 @@ class Frontier:
         self._offer(queue)
 
     def stored(self, entry: FrontierEntry) -> None:
-        """Hear that a document that was handed out is committed."""
+        """Record that a document that was handed out is committed."""
         queue = self._queues.get(entry.server)
         if queue is not None:
             queue.stored(entry)
 
     def nearer(self, entry: FrontierEntry) -> None:
-        """Hear that a document, waiting or under way, lies nearer than was believed; it may only now be wanted."""
+        """Update a document for which a shorter path was found; add it if it was too deep before."""
         queue = self._queues.get(entry.server)
         if queue is None:
             return
@@ -156,11 +155,11 @@ class Frontier:
         if held is not None:
             held.depth, held.kind, held.redirects = entry.depth, entry.kind, entry.redirects
         elif not queue.unread:
-            # All that waited is in memory: this one did not wait before.
+            # All waiting documents are in memory, so this one did not wait before.
             self.again(entry)
 
     def postpone(self, server: str, not_before: float) -> None:
-        """Hear of a visit that the frontier did not hand out."""
+        """Delay a server after a visit that the frontier did not hand out."""
         queue = self._queues.get(server)
         if queue is not None:
             queue.not_before = max(queue.not_before, not_before)

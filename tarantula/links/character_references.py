@@ -7,25 +7,25 @@ from html import unescape
 from html.entities import html5
 from typing import NamedTuple
 
-# HTML, "named character reference state": within an attribute one without a semicolon is none before = or a letter.
+# HTML, "named character reference state": in an attribute, one without a semicolon is text before = or a letter.
 _REFERENCE = re.compile(r"&(?:#[0-9]+;?|#[xX][0-9a-fA-F]+;?|[A-Za-z][A-Za-z0-9]*+(?:;|(?!=)))")
 _QUOTES = {'"': "&quot;", "'": "&#39;"}
 
 
 class UnescapedValue(NamedTuple):
-    """A value, and the place of each of its characters (and of its end) where it is written."""
+    """An unescaped value, and the position in the source of each of its characters and of its end."""
 
     value: str
     places: list[int] | None
-    """Nothing if every character stands for itself."""
+    """``None`` if the value has no character references."""
 
     def place(self, position: int) -> int:
-        """Return where the character at *position* is written."""
+        """Return the source position of the character at *position*."""
         return self.places[position] if self.places else position
 
 
 def unescape_value(raw: str) -> UnescapedValue:
-    """Return what an attribute, or a text in XML, means."""
+    """Replace the character references in an attribute value, or in a text of XML."""
     if "&" not in raw:
         return UnescapedValue(raw, None)
     pieces: list[str] = []
@@ -43,7 +43,7 @@ def unescape_value(raw: str) -> UnescapedValue:
 
 
 def escape_value(value: str, quote: str = "") -> str:
-    """Write a value into an attribute in these quotes, or into a text."""
+    """Escape a value for an attribute in these quotes, or for a text."""
     value = value.replace("&", "&amp;").replace("<", "&lt;")
     return value.replace(quote, _QUOTES[quote]) if quote else value
 
@@ -59,7 +59,7 @@ _ENTITIES_REFERENCE = re.compile(
 
 
 def repair_entities(text: str) -> str:
-    """Return XML with numeric references only: they outlive errors, and need no declaration."""
+    """Return XML in which all references are numeric: they need no declaration and survive error recovery."""
     return _ENTITIES_REFERENCE.sub(_numeric, text)
 
 

@@ -1,4 +1,4 @@
-"""Which characters the bytes of a document mean, as browsers tell it."""
+"""Character encoding of a document, determined as browsers do."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _FOREIGN = re.compile(r"[^\x00-\x7f]+")
 
 @lru_cache(maxsize=256)
 def encoding_by_label(label: str | None) -> str | None:
-    """Return the name of the encoding that browsers know by *label*, or ``None``."""
+    """Return the WHATWG name of the encoding with this label, or ``None`` if browsers do not know it."""
     if not label:
         return None
     try:
@@ -48,7 +48,7 @@ def decode_text(body: bytes, label: str | None) -> tuple[str, str]:
 def detect_encoding(body: bytes, label: str | None) -> tuple[bytes, str]:
     """Return the byte-order mark and the encoding of a stylesheet or an XML document.
 
-    A byte-order mark has the first word, then the HTTP header's label, then the document itself.
+    A byte-order mark comes first, then the label of the HTTP header, then the declaration in the document.
     """
     for mark, encoding in BYTE_ORDER_MARKS:
         if body.startswith(mark):
@@ -61,12 +61,12 @@ def _declared(body: bytes) -> str | None:
     if not declaration:
         return None
     encoding = encoding_by_label((declaration[1] or declaration[2]).decode("latin-1"))
-    # CSS Syntax 3.2: who could read the declaration byte by byte was not reading UTF-16.
+    # CSS Syntax 3.2: a declaration that was readable byte by byte cannot be UTF-16.
     return "UTF-8" if encoding and encoding.startswith("UTF-16") else encoding
 
 
 def query_encoder(encoding: str | None) -> str | None:
-    """Return the codec in which a document of this encoding writes the queries of its links; ``None`` is UTF-8."""
+    """Return the codec for queries of links in a document of this encoding; ``None`` means UTF-8."""
     if encoding is None or encoding in _UNICODE:
         return None
     return _ENCODERS.get(encoding, encoding)

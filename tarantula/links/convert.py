@@ -31,11 +31,11 @@ from tarantula.links.source import (
 from tarantula.links.values import SPACE
 
 _ONE, _STYLE = ValueForm.ONE, ValueForm.STYLE
-_ALL_BUT_ANCHORS = CONVERTED_PLACES.without("a")
+_PLACES_WITHOUT_ANCHORS = CONVERTED_PLACES.without("a")
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    """Return an HTML page whose references lead where they should from *folder*."""
+    """Return an HTML page with converted links; its copy is in *folder*."""
     source = SourceText.of_html(body, charset)
     page = HtmlConverter(source, PageReferences(relocator, url, folder, source.encoding))
     page.convert()
@@ -43,7 +43,7 @@ def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocato
 
 
 class HtmlConverter(TagRewriter):
-    """A page of HTML, or one within another."""
+    """Converts an HTML page, or a page nested in another."""
 
     def __init__(self, source: SourceText, page: PageReferences, depth: int = MAX_NESTED_PAGES) -> None:
         super().__init__(source, page)
@@ -54,7 +54,7 @@ class HtmlConverter(TagRewriter):
         self._convert(0, len(self.source.shape), whole=True)
 
     def convert_inner(self) -> None:
-        """Replace the references of a page that has no base of its own."""
+        """Replace the references of a nested page, which has no base of its own."""
         self._convert(0, len(self.source.shape))
 
     def _convert(self, start: int, end: int, whole: bool = False) -> None:
@@ -65,57 +65,58 @@ class HtmlConverter(TagRewriter):
                 tree.document, self.page.url, lambda href: self.source.decoded(tree.as_written(href))
             )
             self.rebase(base, tree.place(element) if element else None)
-        at_home = self.page.base == self.page.url
-        elements, places_of = elements_and_places(tree.document, _ALL_BUT_ANCHORS)
+        is_own_base = self.page.base == self.page.url
+        elements, places_of = elements_and_places(tree.document, _PLACES_WITHOUT_ANCHORS)
         for element in elements:
-            self._places(element, places_of.get(element.tag, ANY_ELEMENT), tree, at_home)
+            self._places(element, places_of.get(element.tag, ANY_ELEMENT), tree, is_own_base)
         anchors = list(tree.document.iter_elements("a"))
-        places = (CONVERTED_PLACES.html if places_of is _ALL_BUT_ANCHORS.html else CONVERTED_PLACES.with_svg)["a"]
-        for element in self._all_but_plain(anchors, tree.places(anchors), markup, start, at_home):
-            self._places(element, places, tree, at_home)
+        is_html = places_of is _PLACES_WITHOUT_ANCHORS.html
+        places = (CONVERTED_PLACES.html if is_html else CONVERTED_PLACES.with_svg)["a"]
+        for element in self._convert_plain_anchors(anchors, tree.places(anchors), markup, start, is_own_base):
+            self._places(element, places, tree, is_own_base)
         for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
             self.empty(tree.place(element), "content")
 
-    def _all_but_plain(
-        self, anchors: list[Element], places: list[int | None], markup: str, start: int, at_home: bool
+    def _convert_plain_anchors(
+        self, anchors: list[Element], places: list[int | None], markup: str, start: int, is_own_base: bool
     ) -> list[Element]:
-        """Replace the references of those links that are written as most are; return the others."""
+        """Replace the references of plainly written anchors; return the other ones."""
         pieces = plain_anchors(markup)
         ends = list(accumulate(map(len, pieces), initial=start))
         tags, addresses = ends[1:-1:3], pieces[2::3]
         written = self.page.written(addresses)
         spans = zip(ends[2::3], ends[3::3], addresses, written, strict=True)
-        if tags == places and at_home and written.count("") == addresses.count(""):
+        if tags == places and is_own_base and written.count("") == addresses.count(""):
             self.edits += [(first, last, new) for first, last, address, new in spans if new != address]
             return []
         others = dict(zip(places, anchors, strict=True))
         others.pop(None, None)
         for tag, (first, last, address, new) in zip(tags, spans, strict=True):
-            if tag in others and (new or (at_home and not address)):
+            if tag in others and (new or (is_own_base and not address)):
                 del others[tag]
                 if new != address:
                     self.edits.append((first, last, new))
         return list(others.values())
 
-    def _places(self, element: Element, places: tuple[LinkPlace, ...], tree: PositionedTree, at_home: bool) -> None:
-        """Replace the references of an element, wherever they are."""
+    def _places(self, element: Element, places: tuple[LinkPlace, ...], tree: PositionedTree, is_own_base: bool) -> None:
+        """Replace the references in all places of an element."""
         for place in places:
             attribute, kind, form, _, _ = place
             if attribute is None:
                 self._text(element, place, tree)
                 continue
-            value, moved = tree.value(element, attribute), None
-            if not value and (value is None or at_home):
+            value, replacement = tree.value(element, attribute), None
+            if not value and (value is None or is_own_base):
                 continue
             if form is _ONE:
-                # Most references stay as they are: those within the page, and those to the rest of the web.
+                # Most references do not change: those within the page, and those to the web outside the mirror.
                 value = value.strip(SPACE)
-                if value.isascii() and (moved := self.page.moved(value.partition("#")[0], kind)) is None:
+                if value.isascii() and (replacement := self.page.replacement(value.partition("#")[0], kind)) is None:
                     continue
             elif form is _STYLE and "(" not in value:
                 continue
             if (tag := tree.place(element)) is not None:
-                self.attribute(element, tag, place, value, moved)
+                self.attribute(element, tag, place, value, replacement)
 
     def _text(self, element: Element, place: LinkPlace, tree: PositionedTree) -> None:
         tag = tree.place(element)
@@ -133,7 +134,7 @@ class HtmlConverter(TagRewriter):
             self._depth += 1
 
     def inner_page(self, written: ValueSpan) -> None:
-        """Convert a page that is the value of an attribute."""
+        """Convert a nested page in an attribute."""
         if not self._depth:
             return
         at, end_of_value, quote = written
@@ -165,14 +166,14 @@ _BASE = "xml:base"
 
 @dataclass(slots=True)
 class XmlTag:
-    """An element that is open."""
+    """An open XML element."""
 
     name: str
-    """Without its prefix."""
+    """Local name, without its prefix."""
     start: int
     shape: str
     base: str = ""
-    """What its parents' references are relative to."""
+    """Base URL of its parent."""
 
     def attr(self, name: str, /) -> str | None:
         """Return the value of an attribute."""
@@ -181,7 +182,7 @@ class XmlTag:
 
 
 def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    """Return XHTML or SVG whose references lead where they should; what breaks the rules of XML is taken as HTML."""
+    """Return XHTML or SVG with converted links; convert it as HTML if it is not well-formed."""
     try:
         parse_xml(repair_entities(decode_text(body, charset)[0]))
     except HTMLParseError:
@@ -190,7 +191,7 @@ def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Re
 
 
 def convert_xml(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    """Return a feed, a sitemap, or markup that travels as XML; other XML stays as it is."""
+    """Return a feed, a sitemap, or XHTML and SVG sent as XML with converted links; other XML is unchanged."""
     return _converted(body, url, charset, relocator, folder)
 
 
@@ -202,10 +203,10 @@ def _converted(body: bytes, url: str, charset: str | None, relocator: Relocator,
 
 
 class XmlConverter(HtmlConverter):
-    """A document in XML."""
+    """Converts a document in XML."""
 
     def convert(self) -> None:
-        """Replace the references of the whole document, by the grammar that its root element announces."""
+        """Replace the references of the document by the grammar of its root element."""
         tokens = list(_TOKEN.finditer(self.source.shape))
         root = next((_local_name(token["opened"]) for token in tokens if token["opened"]), "")
         if places := XML_ROOTS.get(root):
@@ -289,10 +290,10 @@ ConvertFunction = Callable[[bytes, str, "str | None", Relocator, str], bytes]
 def convert_links(
     body: bytes, media_type: str | None, url: str, charset: str | None, relocator: Relocator, folder: str
 ) -> bytes:
-    """Return a document whose references lead to copies, seen from *folder*, or else to the web.
+    """Return a document whose references lead to copies, relative to *folder*, or else to the web.
 
-    *body*, *media_type*, *url* and *charset* are what `tarantula.links.extract.extract_links` takes. What has no
-    references, or is of a type whose references nobody reads, comes back as it was.
+    *body*, *media_type*, *url* and *charset* are what `tarantula.links.extract.extract_links` takes. Documents without
+    references, and types without a converter, are returned unchanged.
     """
     reader = extractor_for(body, media_type or "", url)
     converter = CONVERTERS.get(reader) if reader else None
@@ -300,7 +301,7 @@ def convert_links(
 
 
 def convert_css(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    """Return a stylesheet whose references lead where they should from *folder*."""
+    """Return a stylesheet with converted links; its copy is in *folder*."""
     sheet = ReferenceRewriter(SourceText.of_text(body, charset), PageReferences(relocator, url, folder))
     sheet.value(0, len(sheet.source.shape), ValueForm.STYLE, LinkKind.IN_STYLE, verbatim, plain=True)
     return sheet.bytes()
@@ -312,4 +313,4 @@ CONVERTERS: dict[Extractor, ConvertFunction] = {
     xml_links: convert_xml,
     css_links: convert_css,
 }
-"""Who converts what is read by whom."""
+"""Converter for each extractor of links."""

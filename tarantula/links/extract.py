@@ -19,13 +19,13 @@ from tarantula.links.resolve import Reference, absolute_links, join_reference
 from tarantula.links.values import REFERENCE_READERS, references_in_css
 
 MAX_SITEMAP_BYTES = 52_428_800
-"""How many bytes a sitemap may have when unpacked, by its protocol."""
+"""Maximum size of an uncompressed sitemap by its protocol."""
 
 _ROBOTS_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
 def xml_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return the links of a sitemap, a feed, or markup that travels as XML; other XML names nothing."""
+    """Return the links of a sitemap, a feed, or XHTML and SVG sent as XML; other XML has no links."""
     text, encoding = decode_text(body, charset)
     root = _root_of(text, url)
     if _local_name(root) in ("html", "svg"):
@@ -34,7 +34,7 @@ def xml_links(body: bytes, url: str, charset: str | None) -> list[Link]:
 
 
 def packed_sitemap_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return the links of a sitemap in gzip; of one that is larger than a sitemap may be, those at its beginning."""
+    """Return the links of a gzipped sitemap, up to `MAX_SITEMAP_BYTES` of it."""
     try:
         unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MAX_SITEMAP_BYTES)
     except zlib.error:
@@ -43,7 +43,7 @@ def packed_sitemap_links(body: bytes, url: str, charset: str | None) -> list[Lin
 
 
 def sitemaps_in_robots(text: str) -> list[str]:
-    """Return the canonical URLs of the sitemaps that a robots.txt names, each once."""
+    """Return the canonical URLs of the sitemaps listed in a robots.txt, each once."""
     addresses = map(canonical, _ROBOTS_SITEMAP.findall(text))
     return list(dict.fromkeys(address for address in addresses if address and is_web(address)))
 
@@ -74,7 +74,7 @@ def _references_at(place: LinkPlace, element: Any, url: str) -> list[Reference]:
             return []
         base = element.base
     except UnicodeDecodeError:
-        # A parser that forgives lets references to surrogates through.
+        # With recovery, lxml accepts references to surrogates and fails when the value is read.
         return []
     written = REFERENCE_READERS[place.form](value)
     return [(reference if base == url else join_reference(base, reference) or "", place.kind) for reference in written]
@@ -101,13 +101,13 @@ def extract_links(body: bytes, media_type: str | None, url: str, charset: str | 
 
 
 def css_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return what a stylesheet asks for."""
+    """Return the links of a stylesheet."""
     text, _ = decode_text(body, charset)
     return absolute_links(((reference, LinkKind.IN_STYLE) for reference in references_in_css(text)), url)
 
 
 def robots_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return the sitemaps that a robots.txt names."""
+    """Return links to the sitemaps listed in a robots.txt."""
     return [Link(sitemap) for sitemap in sitemaps_in_robots(body.decode("utf-8", "replace"))]
 
 
@@ -125,7 +125,7 @@ EXTRACTORS: dict[str, Extractor] = {
 
 
 def extractor_for(body: bytes, media_type: str, url: str) -> Extractor | None:
-    """Return what finds the links of a document of this type."""
+    """Return the extractor for a document of this type, or ``None``."""
     if reader := EXTRACTORS.get(media_type):
         return reader
     if media_type.endswith("+xml"):

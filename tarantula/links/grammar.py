@@ -1,4 +1,4 @@
-"""Where links live: which attribute or text of which element names other documents, how, and what for."""
+"""Link grammar: which attributes and texts of which elements hold references, in which form and of which kind."""
 
 from __future__ import annotations
 
@@ -11,44 +11,44 @@ from tarantula.links.link import LinkKind
 NAVIGATION, REQUISITE = LinkKind.NAVIGATION, LinkKind.REQUISITE
 
 Attributes = Callable[[str], str | None]
-"""Looks up an attribute of the element in question."""
+"""Function that returns an attribute of the element."""
 
 
 class ValueForm(Enum):
-    """How a value holds its references."""
+    """How a value contains its references."""
 
     ONE = auto()
     ABSOLUTE = auto()
-    """One reference if the value is a web address, none otherwise."""
+    """One reference if the value is an http or https URL, else none."""
     SRCSET = auto()
     SPACED = auto()
     COMMAS = auto()
     REFRESH = auto()
-    """A time, then a reference."""
+    """Seconds, then a reference."""
     CLASS = auto()
     """The name of a Java class."""
     STYLE = auto()
     """CSS."""
     MARKUP = auto()
-    """HTML within HTML."""
+    """A nested HTML page."""
     DIRECTORY = auto()
-    """The directory below which other references lie."""
+    """Base of other references of the element."""
 
 
 class LinkPlace(NamedTuple):
-    """One place of an element where a link may live."""
+    """An attribute or the text of an element that may hold links."""
 
     attribute: str | None
-    """``None`` stands for the element's text."""
+    """``None`` for the text of the element."""
     kind: LinkKind
     form: ValueForm = ValueForm.ONE
     when: Callable[[Attributes], bool] | None = None
     codebase: str | None = None
-    """An attribute with the directory below which the references lie."""
+    """Attribute with the base of the references."""
 
 
 LinkPlaces = dict[str, tuple[LinkPlace, ...]]
-"""The places of each element, by its name."""
+"""Places by the name of the element."""
 
 
 REQUISITE_RELS = frozenset(
@@ -225,7 +225,7 @@ SVG: LinkPlaces = {
     "textPath": _DRAWN,
     "use": _DRAWN,
 }
-"""What SVG adds, within HTML or alone."""
+"""Additional places of SVG, in HTML or alone."""
 
 UNVISITED: LinkPlaces = {
     "a": (LinkPlace("ping", NAVIGATION, ValueForm.SPACED),),
@@ -238,13 +238,13 @@ UNVISITED: LinkPlaces = {
     "link": (LinkPlace("href", NAVIGATION),),
     "object": (LinkPlace("codebase", NAVIGATION, ValueForm.DIRECTORY),),
 }
-"""Addresses that a collector does not ask for, and that a copy of the page has all the same."""
+"""Addresses that are not collected, but converted in a mirror."""
 
 INTEGRITY_ATTRIBUTES = ("integrity", "crossorigin")
-"""What an attribute says of the target of a link: no longer true when the link leads to a copy."""
+"""Attributes about the target of a link that are wrong for its copy, and removed."""
 
 ANY_ELEMENT = (LinkPlace("style", REQUISITE, ValueForm.STYLE),)
-"""What any element of HTML or SVG may have besides."""
+"""Places of every element of HTML and SVG."""
 
 SITEMAP: LinkPlaces = {
     "content_loc": (LinkPlace(None, NAVIGATION),),
@@ -272,4 +272,4 @@ ATOM: LinkPlaces = {
     "uri": (LinkPlace(None, NAVIGATION),),
 }
 XML_ROOTS = {"urlset": SITEMAP, "sitemapindex": SITEMAP, "rss": RSS, "RDF": RSS, "feed": ATOM}
-"""The grammar that a root element announces, by its local name."""
+"""Grammar of an XML document by the local name of its root element."""

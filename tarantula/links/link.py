@@ -1,4 +1,4 @@
-"""A link, as it leaves a page."""
+"""A link: a canonical URL and its kind."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import NamedTuple
 
 
 class LinkKind(IntEnum):
-    """How a link asks for its target, and so how many steps past the depth it may lie."""
+    """How a page uses the target; it decides by how many steps the target may exceed the maximum depth."""
 
     NAVIGATION = 0
     """A reader follows it: a, area, form, feeds, sitemaps."""
     REQUISITE = 1
-    """The page is not whole without it: images, styles, scripts, frames."""
+    """The page is incomplete without it: images, styles, scripts, frames."""
     IN_STYLE = 2
-    """A stylesheet asks for it: imports, fonts, backgrounds."""
+    """A stylesheet loads it: imports, fonts, backgrounds."""
     REDIRECT = 3
-    """It stands in the place of the document that names it."""
+    """It replaces the document that redirects."""
 
 
 class Link(NamedTuple):
-    """An absolute, canonical URL and the reason it was named."""
+    """An absolute, canonical URL and its kind."""
 
     url: str
     kind: LinkKind = LinkKind.NAVIGATION

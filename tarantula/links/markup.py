@@ -1,4 +1,4 @@
-"""Links in HTML, XHTML and SVG, as a browser's parser sees them."""
+"""Extract links from HTML, XHTML and SVG, as a browser's parser reads them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from tarantula.links.resolve import Reference, absolute_links, join_reference
 from tarantula.links.values import REFERENCE_READERS, SPACE
 
 MAX_BASE_ELEMENTS = 10
-"""Among how many bases the one that counts is looked for."""
+"""``base`` elements that are checked for the first valid one."""
 
 MAX_NESTED_PAGES = 4
-"""How many times a page may hold a page that holds a page."""
+"""Nesting depth of pages in pages (``srcdoc``, ``noscript``)."""
 
 _ONE, _MARKUP = ValueForm.ONE, ValueForm.MARKUP
 _UNFIT_BASES = ("data:", "javascript:")
 
 
 class PlaceTables(NamedTuple):
-    """Which places are looked at in a page of HTML, in one with SVG, and in one with style attributes."""
+    """Places of links in a page of HTML, in one with SVG, and in one with style attributes."""
 
     html: LinkPlaces
     with_svg: LinkPlaces
@@ -35,12 +35,12 @@ class PlaceTables(NamedTuple):
 
     @classmethod
     def of(cls, *grammars: LinkPlaces) -> Self:
-        """Put several grammars together."""
+        """Combine HTML and SVG with more grammars."""
         html, with_svg = _together(HTML, *grammars), _together(HTML, SVG, *grammars)
         return cls(html, with_svg, {tag: places + ANY_ELEMENT for tag, places in with_svg.items()})
 
     def without(self, tag: str) -> Self:
-        """Leave out the places of one element."""
+        """Return the tables without the places of one element."""
         return type(self)(*({name: places for name, places in table.items() if name != tag} for table in self))
 
 
@@ -58,7 +58,7 @@ def html_links(body: bytes, url: str, charset: str | None) -> list[Link]:
 
 
 def xml_markup_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return the links of an XHTML or SVG document; one that breaks the rules of XML is read as HTML."""
+    """Return the links of an XHTML or SVG document; parse it as HTML if it is not well-formed."""
     text, encoding = decode_text(body, charset)
     try:
         document = parse_xml(repair_entities(text))
@@ -72,8 +72,8 @@ def _parsed(markup: bytes | str, encoding: str | None = None) -> Document:
 
 
 def parse_html(markup: bytes | str, encoding: str | None = None, *, positions: bool) -> Document:
-    """Return the tree that a browser makes of a page, and perhaps where its elements are written."""
-    # With scripting, what is inside <noscript> cannot break the page around it; it is read apart.
+    """Parse a page as a browser does, with the source positions of its elements if wanted."""
+    # With scripting enabled the content of <noscript> is text, which cannot break the page; it is parsed separately.
     return parse(markup, encoding=encoding, positions=positions, scripting=True, allow_declarative_shadow_roots=False)
 
 
@@ -85,7 +85,7 @@ def _links(document: Document, url: str, encoding: str | None) -> list[Link]:
 
 
 def base_of(document: Document, url: str, decoded: Callable[[str], str] = str) -> tuple[str, Element | None]:
-    """HTML, "document base URL": the first base with an href, unless that cannot be one; and that element."""
+    """Return the base URL and its element: HTML, "document base URL", the first ``base`` with a usable href."""
     for element in islice(document.iter_elements("base"), MAX_BASE_ELEMENTS):
         href = element.attr("href")
         if href is not None and element.closest("template") is None:
@@ -113,7 +113,7 @@ def _read(document: Document, references: list[Reference], base: str, depth: int
 
 
 def elements_and_places(document: Document, tables: PlaceTables) -> tuple[Iterator[Element], LinkPlaces]:
-    """Return the elements of a page in which links may live, and the places of each."""
+    """Return the elements of a page that may hold links, and the table of their places."""
     if document.select_one('[style*="("]'):
         return document.iter_elements(), tables.with_style
     places = tables.with_svg if document.select_one("svg") else tables.html

@@ -14,57 +14,57 @@ from tarantula.links.resolve import PLACEHOLDER_BASE, join_reference, server_and
 from tarantula.links.values import SPACE
 
 SERVER_LEVEL = 3
-"""The folder of a server, counted from the end of the ways up: it is in that of all copies, and that in the root."""
+"""Position of a server's folder from the end of `FolderPaths`, before the folder of all copies and the root."""
 
 FolderPaths = tuple[tuple[str, str], ...]
-"""The folders above a folder and the way to each, the nearest first; the last is the root of the mirror."""
+"""Parent folders of a folder and the relative path to each, nearest first; the last is the root of the mirror."""
 
 
 def paths_to_parents(folder: str) -> FolderPaths:
-    """Return every folder that a folder is in, the nearest first, and the way there."""
+    """Return all parents of a folder, nearest first, with the relative path to each."""
     parts = folder.split("/")[:-1]
     depth = len(parts)
     return tuple(("".join(f"{part}/" for part in parts[: depth - up]), "../" * up) for up in range(depth + 1))
 
 
-def relative_path(path: str, ways: FolderPaths) -> str:
-    """Return the way from a folder to a file below the same root."""
-    if len(ways) > SERVER_LEVEL and not path.startswith(ways[-SERVER_LEVEL][0]):
-        # Another server's: there is nothing in between to try.
-        ways = paths_to_other_servers(ways)
-    for above, way in ways:
+def relative_path(path: str, paths_up: FolderPaths) -> str:
+    """Return the relative path from a folder to a file of the same mirror."""
+    if len(paths_up) > SERVER_LEVEL and not path.startswith(paths_up[-SERVER_LEVEL][0]):
+        # A file of another server has no common parent below the folder of all servers.
+        paths_up = paths_to_other_servers(paths_up)
+    for above, relative in paths_up:
         if path.startswith(above):
-            return way + path[len(above) :]
+            return relative + path[len(above) :]
     return path
 
 
-def paths_to_other_servers(ways: FolderPaths) -> FolderPaths:
-    """Return the ways by which other servers are reached: folders that lie as deep have the same."""
-    return ways[1 - SERVER_LEVEL :]
+def paths_to_other_servers(paths_up: FolderPaths) -> FolderPaths:
+    """Return the paths to other servers, which are the same for all folders of one depth."""
+    return paths_up[1 - SERVER_LEVEL :]
 
 
-def prefix_of_own_server(ways: FolderPaths) -> str:
-    """Return how a way to a folder's own server would begin if it were that to any other."""
-    own, (above, way) = ways[-SERVER_LEVEL:][0][0], paths_to_other_servers(ways)[0]
-    return way + own.removeprefix(above)
+def prefix_of_own_server(paths_up: FolderPaths) -> str:
+    """Return the start of a path to a folder's own server that goes through the folder of all servers."""
+    own, (above, relative) = paths_up[-SERVER_LEVEL:][0][0], paths_to_other_servers(paths_up)[0]
+    return relative + own.removeprefix(above)
 
 
 class LinkDestination(NamedTuple):
-    """Where an address leads, after its redirects."""
+    """Target of an address after redirects."""
 
     url: str
     path: str | None
-    """Of the copy, below the mirror; nothing if there is none."""
+    """Path of the copy in the mirror, or ``None``."""
     fragment: str = ""
-    """What a redirect added to the address."""
+    """Fragment that a redirect added."""
 
 
 class Replacement(NamedTuple):
-    """What stands in the place of a reference; nothing if it stays."""
+    """Replacement of a reference."""
 
     address: str
     fragment: str
-    """For references that have none of their own."""
+    """Used if the reference has no fragment of its own."""
     to_copy: bool
 
 
@@ -72,107 +72,109 @@ UNKNOWN_REPLACEMENT = Replacement("", "", False)
 
 
 class ReplacementCache(dict[str, str]):
-    """What is written between double quotes in the place of plain references, found out when it is asked for.
+    """Cache of replacements of plain references, as written between double quotes.
 
-    Nothing is written for those of which more has to be known.
+    The empty string means that the replacement depends on the page.
     """
 
-    __slots__ = ("_most", "_moved")
+    __slots__ = ("_max_size", "_replacement")
 
-    def __init__(self, moved: Callable[[str], Replacement | None], most: int) -> None:
-        self._moved = moved
-        self._most = most
+    def __init__(self, replacement: Callable[[str], Replacement | None], max_size: int) -> None:
+        self._replacement = replacement
+        self._max_size = max_size
 
     def __missing__(self, address: str) -> str:
-        if len(self) >= self._most:
+        if len(self) >= self._max_size:
             self.clear()
-        written = self[address] = _in_quotes(self._moved(address), address)
+        written = self[address] = _in_quotes(self._replacement(address), address)
         return written
 
 
-def _in_quotes(moved: Replacement | None, address: str) -> str:
-    if moved is None:
+def _in_quotes(replacement: Replacement | None, address: str) -> str:
+    if replacement is None:
         return address
-    if moved.fragment:
+    if replacement.fragment:
         return ""
-    return moved.address if moved.to_copy else escape_value(moved.address, '"')
+    return replacement.address if replacement.to_copy else escape_value(replacement.address, '"')
 
 
 CACHED_DESTINATIONS = 1 << 17
-"""Addresses whose destination is remembered."""
+"""Addresses whose destination is cached."""
 CACHED_EXTERNAL_REFERENCES = 1 << 15
-"""Addresses on other servers whose way from folders of one depth is remembered."""
+"""Absolute references whose replacement is cached for all folders of one depth."""
 CACHED_REFERENCES = 1 << 11
-"""References that are remembered for a folder."""
+"""References that are cached per folder."""
 CACHED_FOLDERS = 512
-"""Folders for which references are remembered."""
+"""Folders with a cache."""
 
 Locate = Callable[[str, bool], LinkDestination]
-"""Says where a canonical URL leads, for a page that needs it (or only names it)."""
+"""Function that returns the destination of a canonical URL; the flag is true for a requisite."""
 
 
 class Relocator:
-    """Remembers what became of references: the pages of a directory share most of theirs."""
+    """Finds destinations of references, with caches: the pages of a directory share most references."""
 
     def __init__(self, locate: Locate, paths: Mapping[str, str] | None = None) -> None:
-        """Ask *locate* where addresses lead whose copies are not among *paths*."""
+        """Use *paths* (copies by URL) first, and *locate* for all other addresses."""
         self._locate = locate
         self._paths = paths or {}
         self._elsewhere = cache(self._written_elsewhere)
-        self.found = lru_cache(CACHED_DESTINATIONS)(self._found)
+        self.destination = lru_cache(CACHED_DESTINATIONS)(self._find_destination)
         self.memory = lru_cache(CACHED_FOLDERS)(self._new_memory)
 
-    def _found(self, base: str, address: str, requisite: bool) -> LinkDestination | None:
-        """Return where a reference on a page at *base* leads; nothing if it stays as it is."""
+    def _find_destination(self, base: str, address: str, requisite: bool) -> LinkDestination | None:
+        """Return the destination of a reference on a page at *base*, or ``None`` if it does not change."""
         target = join_reference(base, address)
         if target is None or not target.startswith(SCHEMES):
             return None
-        found = self._locate(target, requisite)
-        stays = found.path is None and found.url == target and address.lower().startswith(SCHEMES)
-        return None if stays else found
+        destination = self._locate(target, requisite)
+        stays = destination.path is None and destination.url == target and address.lower().startswith(SCHEMES)
+        return None if stays else destination
 
-    def guessed(self, url: str, base: str, address: str, requisite: bool) -> LinkDestination | None:
-        """Return where a reference leads that means *url*, if that is a canonical URL."""
+    def known_destination(self, url: str, base: str, address: str, requisite: bool) -> LinkDestination | None:
+        """Return the destination of a reference that resolves to *url*, if that is canonical."""
         path = self._paths.get(url)
-        return LinkDestination(url, path) if path else self.found(base, address, requisite)
+        return LinkDestination(url, path) if path else self.destination(base, address, requisite)
 
     def _new_memory(self, folder: str, directory: str) -> FolderReplacements:
-        ways = paths_to_parents(folder)
-        return FolderReplacements(self, ways, directory, self._elsewhere(paths_to_other_servers(ways)))
+        paths_up = paths_to_parents(folder)
+        return FolderReplacements(self, paths_up, directory, self._elsewhere(paths_to_other_servers(paths_up)))
 
-    def _written_elsewhere(self, ways: FolderPaths) -> ReplacementCache:
+    def _written_elsewhere(self, paths_up: FolderPaths) -> ReplacementCache:
         def named(address: str) -> Replacement | None:
             if not address.startswith(SCHEMES):
                 return UNKNOWN_REPLACEMENT
-            return replacement_for(self.guessed(address, PLACEHOLDER_BASE, address, False), ways)
+            return replacement_for(self.known_destination(address, PLACEHOLDER_BASE, address, False), paths_up)
 
         return ReplacementCache(named, CACHED_EXTERNAL_REFERENCES)
 
 
 class FolderReplacements:
-    """What became of references in the copies of one folder, from pages of one directory."""
+    """Replacements of references in the copies of one folder, from pages of one directory."""
 
-    __slots__ = ("_directory", "_elsewhere", "_here", "_named", "_needed", "_own", "_relocator", "_server", "_ways")
+    __slots__ = ("_directory", "_elsewhere", "_here", "_named", "_needed", "_own", "_paths_up", "_relocator", "_server")
 
-    def __init__(self, relocator: Relocator, ways: FolderPaths, directory: str, elsewhere: ReplacementCache) -> None:
+    def __init__(
+        self, relocator: Relocator, paths_up: FolderPaths, directory: str, elsewhere: ReplacementCache
+    ) -> None:
         self._relocator = relocator
-        self._ways = ways
+        self._paths_up = paths_up
         self._server, self._directory = server_and_directory(directory)
         self._named: dict[str, Replacement | None] = {}
         self._needed: dict[str, Replacement | None] = {}
         self._here = ReplacementCache(self._named_here, CACHED_REFERENCES)
         self._elsewhere = elsewhere
-        self._own = prefix_of_own_server(ways)
+        self._own = prefix_of_own_server(paths_up)
 
     def written(self, addresses: list[str]) -> list[str]:
-        """Return what is written in the place of plain references; nothing for those of which more has to be known."""
+        """Return the texts that replace plain references; empty where the replacement depends on the page."""
         here, elsewhere, own = self._here, self._elsewhere, self._own
         return [
             here[address] if not (far := elsewhere[address]) or far.startswith(own) else far for address in addresses
         ]
 
-    def moved(self, address: str, requisite: bool) -> Replacement | None:
-        """Return what stands in the place of a reference, unknown if that differs among the pages of the directory."""
+    def replacement(self, address: str, requisite: bool) -> Replacement | None:
+        """Return the replacement of a reference, or `UNKNOWN_REPLACEMENT` if it depends on the page."""
         memory = self._needed if requisite else self._named
         known = memory.get(address, UNKNOWN_REPLACEMENT)
         if known is not UNKNOWN_REPLACEMENT:
@@ -182,18 +184,18 @@ class FolderReplacements:
             return UNKNOWN_REPLACEMENT
         if len(memory) >= CACHED_REFERENCES:
             memory.clear()
-        known = memory[address] = self.moved_to(self._relocator.guessed(*guess, address, requisite))
+        known = memory[address] = self.replacement_to(self._relocator.known_destination(*guess, address, requisite))
         return known
 
-    def moved_to(self, found: LinkDestination | None) -> Replacement | None:
-        """Return what stands in the place of a reference that leads there."""
-        return replacement_for(found, self._ways)
+    def replacement_to(self, destination: LinkDestination | None) -> Replacement | None:
+        """Return the replacement of a reference to a destination."""
+        return replacement_for(destination, self._paths_up)
 
     def _named_here(self, address: str) -> Replacement | None:
-        return self.moved(address, False)
+        return self.replacement(address, False)
 
     def _guess(self, address: str) -> tuple[str, str] | None:
-        """Return what a reference means on every page of the directory, if it is a canonical URL, and its base."""
+        """Return the URL and base of a reference if they are the same on all pages of the directory, else ``None``."""
         if address.startswith(SCHEMES):
             return address, PLACEHOLDER_BASE
         if not address or address[0] in "?\\" or ":" in address:
@@ -203,16 +205,20 @@ class FolderReplacements:
         return ("" if address.startswith("//") else self._server + address[1:]), self._server
 
 
-def replacement_for(found: LinkDestination | None, ways: FolderPaths) -> Replacement | None:
-    """Return what stands in the place of a reference that leads there, in a folder with these ways to others."""
-    if found is None:
+def replacement_for(destination: LinkDestination | None, paths_up: FolderPaths) -> Replacement | None:
+    """Return the replacement of a reference to a destination, in a folder with these paths to others."""
+    if destination is None:
         return None
-    url, path, fragment = found
-    return Replacement(url, fragment, False) if path is None else Replacement(relative_path(path, ways), fragment, True)
+    url, path, fragment = destination
+    return (
+        Replacement(url, fragment, False)
+        if path is None
+        else Replacement(relative_path(path, paths_up), fragment, True)
+    )
 
 
 class PageReferences:
-    """Knows to what the references of a document are relative, and what stands in their place."""
+    """Base and replacements of the references of one document."""
 
     __slots__ = ("_codec", "_memory", "_relocator", "base", "folder", "url")
 
@@ -224,30 +230,30 @@ class PageReferences:
         self.rebase(url)
 
     def rebase(self, base: str) -> None:
-        """Take references as relative to *base* from now on."""
+        """Resolve references against *base* from now on."""
         self.base = base
         self._memory = self._relocator.memory(self.folder, server_and_directory(base)[1])
 
     def written(self, addresses: list[str]) -> list[str]:
-        """Return what is written in the place of plain references; nothing for those of which more has to be known."""
+        """Return the texts that replace plain references; empty where the replacement depends on the page."""
         return self._memory.written(addresses)
 
-    def moved(self, address: str, kind: LinkKind) -> Replacement | None:
-        """Return what stands in the place of a reference without its fragment."""
+    def replacement(self, address: str, kind: LinkKind) -> Replacement | None:
+        """Return the replacement of a reference without its fragment, or ``None`` if it does not change."""
         if self._codec and not address.isascii():
             address = encode_query(address, self._codec)
-        moved = self._memory.moved(address, bool(kind))
-        if moved is not UNKNOWN_REPLACEMENT:
-            return moved
+        replacement = self._memory.replacement(address, bool(kind))
+        if replacement is not UNKNOWN_REPLACEMENT:
+            return replacement
         if not address:
             return None if kind or self.base == self.url else self._to_base()
-        return self._memory.moved_to(self._relocator.found(self.base, address, bool(kind)))
+        return self._memory.replacement_to(self._relocator.destination(self.base, address, bool(kind)))
 
     def _to_base(self) -> Replacement:
-        return self._memory.moved_to(self._relocator.found(self.base, self.base, False)) or Replacement(
+        return self._memory.replacement_to(self._relocator.destination(self.base, self.base, False)) or Replacement(
             self.base, "", False
         )
 
     def absolute(self, address: str) -> str | None:
-        """Return the web address that a reference means."""
+        """Return the absolute URL of a reference."""
         return join_reference(self.base, address.strip(SPACE))

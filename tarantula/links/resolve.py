@@ -1,4 +1,4 @@
-"""From references, as documents write them, to links."""
+"""Resolve references of a document to absolute, canonical links."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tarantula.links.values import SPACE
 T = TypeVar("T")
 
 Reference = tuple[str, LinkKind]
-"""What a document says, and what for."""
+"""A reference as written in the document, and its kind."""
 
 MAX_CACHED_LENGTH = 2000
-"""Longer addresses are not worth a place in the cache."""
+"""Longer addresses are not cached."""
 
 PLACEHOLDER_BASE = "http://localhost/"
-"""The base of references that need none."""
+"""Base of absolute references, which is ignored."""
 
 _REQUISITE = LinkKind.REQUISITE
 
@@ -27,7 +27,7 @@ _REQUISITE = LinkKind.REQUISITE
 def absolute_links(
     references: Iterable[Reference], url: str, base: str | None = None, encoding: str | None = None
 ) -> list[Link]:
-    """Return the links into the web that the references of the document at *url* mean, each once, in their order."""
+    """Return the http and https links of the document at *url*, each once, in the order of the document."""
     kinds: dict[str, LinkKind] = {}
     for target, kind in resolve_references(references, url, base, encoding):
         if kind is _REQUISITE:
@@ -40,15 +40,15 @@ def absolute_links(
 def resolve_references(
     references: Iterable[tuple[str, T]], url: str, base: str | None = None, encoding: str | None = None
 ) -> Iterator[tuple[str, T]]:
-    """Yield what the references of the document at *url* mean, of those that lead into the web, with what is beside it.
+    """Yield the http and https URLs of the references of the document at *url*, each with its second element.
 
-    What a reference means hardly ever depends on the whole address of its page. Asking about the
-    server or the directory instead lets the pages of a site share what was resolved before.
+    Most references depend only on the server or the directory of the page. Resolving against these lets the pages of a
+    site share the cache.
     """
     base = base or url
     server, directory = server_and_directory(base)
     codec = query_encoder(encoding)
-    for written, beside in references:
+    for written, attached in references:
         reference = written.strip(SPACE)
         if codec and not reference.isascii():
             reference = encode_query(reference, codec)
@@ -64,19 +64,19 @@ def resolve_references(
         else:
             target = join_reference(base, reference)
         if target is not None and target.startswith(SCHEMES):
-            yield target, beside
+            yield target, attached
 
 
 def join_reference(base: str, reference: str) -> str | None:
-    """Return what `tarantula.core.urls.resolve` does, without filling its cache with what is too long for it."""
+    """Resolve a reference as `tarantula.core.urls.resolve` does, but without caching long ones."""
     if len(base) + len(reference) < MAX_CACHED_LENGTH:
         return resolve(base, reference)
-    # The bytes of an image in the page are no address, and may be many.
+    # An image in a data: URL may be large, and is not a link.
     return None if reference[:5].lower() == "data:" else resolve.__wrapped__(base, reference)
 
 
 def server_and_directory(base: str) -> tuple[str, str]:
-    """Return what references from the root, and those from here, are relative to."""
+    """Return the root URL of the server, and the URL of the directory, of a base URL."""
     if not is_web(base):
         return base, base
     path = base.partition("?")[0]

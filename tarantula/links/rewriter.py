@@ -16,24 +16,24 @@ from tarantula.links.source import Edit, SourceText, ValueSpan, span_of, value_o
 from tarantula.links.values import SPACE, SPANS
 
 Escape = Callable[[str], str]
-"""Writes a value into what surrounds it."""
+"""Function that escapes a value for its context."""
 
 _CSS_SPECIAL = re.compile(r"""[\\'"()\s]""")
 _QUOTES = re.compile("['\"]")
 
 
 def verbatim(value: str) -> str:
-    """Write a value where nothing has a second meaning."""
+    """Return a value unchanged, for contexts without escapes."""
     return value
 
 
 def in_quotes(quote: str) -> Escape:
-    """Return what writes values into attributes with these quotes."""
+    """Return a function that escapes values for attributes with these quotes."""
     return lambda value: escape_value(value, quote)
 
 
 class ReferenceRewriter:
-    """What becomes of the references of one document."""
+    """Collects the edits that replace the references of one document."""
 
     def __init__(self, source: SourceText, page: PageReferences) -> None:
         self.source = source
@@ -41,11 +41,11 @@ class ReferenceRewriter:
         self.edits: list[Edit] = []
 
     def bytes(self) -> bytes:
-        """Return the document with what was replaced so far."""
+        """Return the document with all edits applied."""
         return self.source.edited(self.edits)
 
     def value(self, start: int, end: int, form: ValueForm, kind: LinkKind, escape: Escape, plain: bool = False) -> bool:
-        """Replace the references in a value; say whether one of them leads to a copy.
+        """Replace the references in a value; return whether one of them leads to a copy.
 
         A *plain* value has no character references.
         """
@@ -57,8 +57,8 @@ class ReferenceRewriter:
                 first_place, last_place = start + places[first], start + places[last]
             else:
                 first_place, last_place = start + first, start + last
-            moved = self._reference(first_place, last_place, form, kind, escape, plain)
-            led_to_copy = led_to_copy or (moved is not None and moved.to_copy)
+            replacement = self._reference(first_place, last_place, form, kind, escape, plain)
+            led_to_copy = led_to_copy or (replacement is not None and replacement.to_copy)
         return led_to_copy
 
     def _reference(
@@ -71,20 +71,20 @@ class ReferenceRewriter:
         if form is ValueForm.STYLE:
             meant = values.unescape_css(meant)
         address, sharp, fragment = meant.strip(SPACE).partition("#")
-        moved = self.page.moved(address, kind)
-        if moved is None:
+        replacement = self.page.replacement(address, kind)
+        if replacement is None:
             return None
         if sharp and (plain or "&" not in raw) and "\\" not in raw:
-            # The fragment stays as it is written.
-            self.edits.append((start, self.source.shape.index("#", start), escape(_fit(moved.address, form))))
+            # Keep the fragment as written.
+            self.edits.append((start, self.source.shape.index("#", start), escape(_fit(replacement.address, form))))
         else:
-            whole = moved.address + (f"#{_ascii(fragment)}" if sharp else moved.fragment)
+            whole = replacement.address + (f"#{_ascii(fragment)}" if sharp else replacement.fragment)
             self.edits.append((start, end, escape(_fit(whole, form))))
-        return moved
+        return replacement
 
 
 def _fit(address: str, form: ValueForm) -> str:
-    """Write an address so that what is around it in a value of this form still is."""
+    """Escape an address for a value of this form."""
     if form is ValueForm.STYLE:
         return _CSS_SPECIAL.sub(lambda found: f"\\{found[0]}", address)
     if form is ValueForm.REFRESH:
@@ -103,44 +103,44 @@ POLICY = "content-security-policy"
 
 
 class TagAttributes(Protocol):
-    """What is asked of an element."""
+    """Access to the attributes of an element."""
 
     def attr(self, name: str, /) -> str | None:
         """Return the value of an attribute."""
 
 
 def is_policy(meta: TagAttributes) -> bool:
-    """Whether a meta element says from where its page may load something: no longer true of a copy."""
+    """Whether a meta element is a content security policy, which is wrong for a copy."""
     return (meta.attr("http-equiv") or "").strip(SPACE).lower() == POLICY
 
 
 class TagRewriter(ReferenceRewriter):
-    """What becomes of the references in the start tags of a document."""
+    """Replaces the references in start tags; common to HTML and XML."""
 
     def __init__(self, source: SourceText, page: PageReferences) -> None:
         super().__init__(source, page)
         self.done: set[int] = set()
-        """Where values were that are dealt with: a parser may see an element twice, and a grammar an attribute."""
+        """Positions of values that are done: the parser may return an element twice, and the grammar an attribute."""
 
     def rebase(self, base: str, tag: int | None, attribute: str = "href") -> None:
-        """Take references as relative to *base*, and let a copy's be relative to itself: an empty base is none."""
+        """Resolve references against *base*, and empty the base of the copy, whose links are relative to itself."""
         if base != self.page.base:
             self.page.rebase(base)
         if tag is not None:
             self.empty(tag, attribute)
 
     def empty(self, tag: int | None, attribute: str) -> None:
-        """Leave nothing of a value."""
+        """Replace a value by the empty string."""
         if tag is not None and (value := value_of(self.source.shape, tag, attribute)):
             start, end, quote = value
             self.edits.append((start, end, "" if quote else '""'))
 
     def attribute(
-        self, element: TagAttributes, tag: int, place: LinkPlace, value: str, moved: Replacement | None = None
+        self, element: TagAttributes, tag: int, place: LinkPlace, value: str, replacement: Replacement | None = None
     ) -> None:
         """Replace the references in an attribute of the element whose start tag is at *tag*.
 
-        *moved* is what the only reference of an ASCII value becomes, if that is known already.
+        *replacement* is the replacement of the only reference of an ASCII value, if it is known already.
         """
         attribute, kind, form, when, codebase = place
         if attribute is None or (when and not when(element.attr)) or (codebase and element.attr(codebase)):
@@ -150,22 +150,22 @@ class TagRewriter(ReferenceRewriter):
             return
         start, end, quote = written
         self.done.add(start)
-        if moved is not None and self.source.shape[start:end] == value:
-            self._whole(start, value, moved, quote)
-            led_to_copy = moved.to_copy
+        if replacement is not None and self.source.shape[start:end] == value:
+            self._whole(start, value, replacement, quote)
+            led_to_copy = replacement.to_copy
         else:
             led_to_copy = self._parts(written, form, kind)
         if led_to_copy and kind:
-            self._release(element, tag)
+            self._drop_integrity(element, tag)
 
-    def _whole(self, start: int, value: str, moved: Replacement, quote: str) -> None:
-        """Replace a reference that is written as it is meant."""
+    def _whole(self, start: int, value: str, replacement: Replacement, quote: str) -> None:
+        """Replace a reference that is written without escapes."""
         address, sharp, _ = value.partition("#")
-        new = moved.address if sharp else moved.address + moved.fragment
-        self.edits.append((start, start + len(address), new if moved.to_copy else escape_value(new, quote)))
+        new = replacement.address if sharp else replacement.address + replacement.fragment
+        self.edits.append((start, start + len(address), new if replacement.to_copy else escape_value(new, quote)))
 
     def _parts(self, written: ValueSpan, form: ValueForm, kind: LinkKind) -> bool:
-        """Replace the references in a value; say whether one leads to a copy."""
+        """Replace the references in a value by its form; return whether one leads to a copy."""
         start, end, quote = written
         if form in SPANS:
             return self.value(start, end, form, kind, in_quotes(quote))
@@ -176,7 +176,7 @@ class TagRewriter(ReferenceRewriter):
         return False
 
     def inner_page(self, written: ValueSpan) -> None:
-        """Convert a page that is the value of an attribute."""
+        """Convert a nested page in an attribute; overridden for HTML."""
 
     def _directory(self, written: ValueSpan) -> None:
         start, end, quote = written
@@ -184,8 +184,8 @@ class TagRewriter(ReferenceRewriter):
         if address := self.page.absolute(meant):
             self.edits.append((start, end, escape_value(address, quote)))
 
-    def _release(self, element: TagAttributes, tag: int) -> None:
-        """Take out what the page says of a target that is no longer the same."""
+    def _drop_integrity(self, element: TagAttributes, tag: int) -> None:
+        """Remove attributes such as ``integrity``, which are wrong for a copy."""
         for attribute in INTEGRITY_ATTRIBUTES:
             if element.attr(attribute) is not None and (span := span_of(self.source.shape, tag, attribute)):
                 self.edits.append((*span, ""))

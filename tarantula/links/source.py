@@ -14,12 +14,12 @@ from tarantula.links.charset import BYTE_ORDER_MARKS, detect_encoding, encoding_
 from tarantula.links.markup import parse_html
 
 PRESCAN_BYTES = 1024
-"""HTML, "prescan a byte stream": in so many bytes a page may name its own charset."""
+"""HTML, "prescan a byte stream": first bytes in which a page may declare its charset."""
 
 _MARKED = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _UTF_16 = ("UTF-16LE", "UTF-16BE")
 _PAIRS = "[\x81-\xfe][\x40-\x7e\x80-\xfe]"
-# The second byte of a character, or any byte after an escape, may look like a quote, a bracket or a backslash.
+# In these encodings bytes of a character may look like a quote, a bracket or a backslash.
 _DECEPTIVE = {
     "Big5": re.compile(_PAIRS),
     "EUC-KR": re.compile(_PAIRS),
@@ -31,24 +31,24 @@ _DECEPTIVE = {
 
 
 Edit = tuple[int, int, str]
-"""Where a part of the text begins and ends, and what stands there instead: ASCII, the same in almost any encoding."""
+"""Start, end and replacement of a part of the text; the replacement is ASCII, the same in almost any encoding."""
 
 
 class SourceText(NamedTuple):
-    """The text of a document, one character a byte (or, in UTF-16, a pair of them)."""
+    """Text of a document with one character per byte (in UTF-16, per pair of bytes)."""
 
     mark: bytes
     text: str
     shape: str
-    """As long as the text, but easier to take apart: line ends are one character, no character looks like another."""
+    """The text, made easy to parse without changing its length: one kind of line end, and no deceptive bytes."""
     encoding: str
     codec: str
     rest: bytes = b""
-    """What no character could be made of."""
+    """An odd last byte of UTF-16."""
 
     @classmethod
     def of_html(cls, body: bytes, label: str | None) -> Self:
-        """Take an HTML document, whose HTTP header names the charset *label*."""
+        """Return the source of an HTML document; *label* is the charset of the HTTP header."""
         if body.startswith(_MARKED):
             return cls._of(body, *next(mark for mark in BYTE_ORDER_MARKS if body.startswith(mark[0])))
         named = encoding_by_label(label) or parse(body[:PRESCAN_BYTES]).encoding
@@ -56,7 +56,7 @@ class SourceText(NamedTuple):
 
     @classmethod
     def of_text(cls, body: bytes, label: str | None) -> Self:
-        """Take a stylesheet or an XML document."""
+        """Return the source of a stylesheet or an XML document."""
         return cls._of(body, *detect_encoding(body, label))
 
     @classmethod
@@ -68,7 +68,7 @@ class SourceText(NamedTuple):
         return cls(mark, text, _shape(text, encoding), encoding, codec, rest)
 
     def decoded(self, part: str) -> str:
-        """Return what a part of the text means."""
+        """Decode a part of the text in the encoding of the document."""
         if part.isascii() or self.codec != "latin-1":
             return part
         try:
@@ -77,7 +77,7 @@ class SourceText(NamedTuple):
             return part
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
-        """Return the bytes of the document with some parts replaced; all others are as they were."""
+        """Return the bytes of the document with some parts replaced and all others unchanged."""
         pieces, position, text = [], 0, self.text
         for start, end, new in sorted(edits):
             if start >= position:
@@ -94,7 +94,7 @@ def _shape(text: str, encoding: str) -> str:
     return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text
 
 
-# HTML, "tag open state" to "after attribute value (quoted) state"; carriage returns are gone.
+# HTML, "tag open state" to "after attribute value (quoted) state"; the shape has no carriage returns.
 _GAP = r"[ \t\n\f/]*+"
 _OPEN = r"<[^ \t\n\f/>!?][^ \t\n\f/>]*+"
 _NAME = r"[^ \t\n\f/>][^ \t\n\f/>=]*+"
@@ -102,9 +102,9 @@ _EQUALS = r"[ \t\n\f]*+=[ \t\n\f]*+"
 _VALUE = r"""(?:"[^"]*+"|'[^']*+'|[^ \t\n\f>"'][^ \t\n\f>]*+)"""
 _ATTRIBUTE = rf"{_NAME}(?:{_EQUALS}{_VALUE}?+)?+"
 ATTRIBUTES = rf"(?:{_GAP}{_ATTRIBUTE})*+"
-"""What may stand between the name of a tag and its end."""
+"""Pattern between the name of a tag and its end."""
 
-# As most links are written: lower case, double quotes, one reference in plain ASCII that means what it says.
+# The usual form of a link: lower case, double quotes, one ASCII reference without escapes.
 _OTHER = r'(?:[ \n]++(?!href=|ping=|style=)[a-z][a-z0-9-]*+="[^"]*+")*+'
 _ADDRESS = r"[!$%'-\[\]-~]*+"
 _FRAGMENT = r"(?:#[ !#-%'-\[\]-~]*+)?+"
@@ -116,25 +116,25 @@ _END = r"(?=[ \t\n\f/>=])"
 
 
 ValueSpan = tuple[int, int, str]
-"""Where a value begins and ends, and between which quotes it is."""
+"""Start and end of a value, and its quotes."""
 
 
 def plain_anchors(markup: str) -> list[str]:
-    """Cut markup where there may be links: what is before one, its tag up to the address, the address, and so on.
+    """Split markup at plain anchors: the text before one, its tag up to the address, the address, and so on.
 
-    Whether it is a tag, or stands in a comment, is for a parser to say.
+    A match may also be in a comment; the parser decides.
     """
     return _PLAIN_ANCHOR.split(markup)
 
 
 def end_of_tag(text: str, start: int) -> int | None:
-    """Return where the start tag at *start* ends."""
+    """Return the end of the start tag at *start*."""
     tag = _TAG.match(text, start)
     return tag.end() if tag else None
 
 
 def value_of(text: str, start: int, attribute: str) -> ValueSpan | None:
-    """Return where the start tag at *start* has the value of an attribute, if it has one."""
+    """Return the span of an attribute's value in the start tag at *start*, or ``None``."""
     found = _value_pattern(attribute).match(text, start)
     if found is None or not found.lastindex:
         return None
@@ -143,7 +143,7 @@ def value_of(text: str, start: int, attribute: str) -> ValueSpan | None:
 
 
 def span_of(text: str, start: int, attribute: str) -> tuple[int, int] | None:
-    """Return where the start tag at *start* has an attribute, with its name."""
+    """Return the span of an attribute, including its name, in the start tag at *start*, or ``None``."""
     found = _attribute_pattern(attribute).match(text, start)
     return found.span(1) if found else None
 
@@ -165,24 +165,24 @@ def _before(attribute: str) -> str:
 
 
 class PositionedTree:
-    """The elements of a piece of a document that begins at *start*.
+    """Elements of a part of a document that starts at *start*, with their positions.
 
-    Between tags and attributes a form feed means what a line end means. With form feeds alone there is one line, and
-    the column of an element is its place.
+    In markup a form feed is whitespace like a line end. If all line ends are replaced by form feeds there is one line,
+    and the column of an element is its position.
     """
 
     def __init__(self, markup: str, start: int) -> None:
         self._line_end = "\n" if "\f" in markup else "\f"
         self.document = parse_html(markup.replace("\n", self._line_end), positions=True)
-        self._lines = _beginnings(markup, start) if self._line_end == "\n" else [start]
+        self._lines = _line_starts(markup, start) if self._line_end == "\n" else [start]
 
     def place(self, element: Element) -> int | None:
-        """Return where the start tag of an element is, if it is written at all."""
+        """Return the position of an element's start tag, or ``None`` if the parser inserted it."""
         position = element.position
         return None if position is None else self._lines[position[0] - 1] + position[1]
 
     def places(self, elements: list[Element]) -> list[int | None]:
-        """Return where the start tags of some elements are."""
+        """Return the positions of the start tags of several elements."""
         lines = self._lines
         return [
             None if (position := element.position) is None else lines[position[0] - 1] + position[1]
@@ -195,10 +195,10 @@ class PositionedTree:
         return self.as_written(value) if value else value
 
     def as_written(self, value: str) -> str:
-        """Return a value with the line ends that it has."""
+        """Restore the line ends of a value."""
         return value.replace(self._line_end, "\n")
 
 
-def _beginnings(text: str, start: int) -> list[int]:
-    """Return where the lines of a text begin."""
+def _line_starts(text: str, start: int) -> list[int]:
+    """Return the start of each line."""
     return [start + number + before for number, before in enumerate(accumulate(map(len, text.split("\n")), initial=0))]

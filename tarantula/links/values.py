@@ -1,6 +1,4 @@
-"""Find the references in attribute values: srcset, refresh, lists, and CSS (``url()``,
-``@import``, ``image-set()``).
-"""
+"""Find the references in attribute values (srcset, refresh, lists) and in CSS."""
 
 from __future__ import annotations
 
@@ -36,12 +34,12 @@ _ESCAPED = re.compile(r"\\(?:([0-9a-f]{1,6})(?:\r\n|[ \t\n\r\f])?|(\r\n|[\n\r\f]
 
 
 def references_in_css(text: str) -> Iterator[str]:
-    """Yield what a stylesheet, or the value of a style attribute, refers to, in order."""
+    """Yield the references of a stylesheet or a style attribute, in order."""
     return (unescape_css(text[start:end]) for start, end in spans_in_css(text))
 
 
 def spans_in_css(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where the references are, without their quotes; what is there may be escaped."""
+    """Yield the spans of the references, without quotes; the text may be escaped."""
     for token in _TOKENS.finditer(text):
         if token.lastgroup == "images":
             for image in _IMAGES.finditer(text, *token.span("images")):
@@ -63,7 +61,7 @@ def _span(token: re.Match[str]) -> Iterator[tuple[int, int]]:
 
 
 def unescape_css(raw: str) -> str:
-    """Return what an escaped reference means."""
+    """Replace the escapes of CSS in a reference."""
     return _ESCAPED.sub(_character, raw) if "\\" in raw else raw
 
 
@@ -71,12 +69,12 @@ def _character(escape: re.Match[str]) -> str:
     if escape[1] is None:
         return escape[3] or ""
     code = int(escape[1], 16)
-    # CSS Syntax 4.3.7: zero, surrogates and what lies past Unicode are U+FFFD.
+    # CSS Syntax 4.3.7: zero, surrogates and numbers beyond Unicode are U+FFFD.
     return chr(code) if 0 < code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
 
 
 SPACE = " \t\n\f\r"
-"""ASCII whitespace, as HTML has it."""
+"""ASCII whitespace of HTML."""
 
 _CANDIDATE = re.compile(rf"[{SPACE},]*+([^{SPACE}]++)")
 _DESCRIPTORS = re.compile(r"(?:[^,(]++|\([^)]*+\)?)*+")
@@ -92,11 +90,11 @@ _MEMBER = re.compile(rf"[^{SPACE},](?:[^,]*[^{SPACE},])?")
 
 
 Spans = Iterable[tuple[int, int]]
-"""Where the references are in a value."""
+"""Start and end of each reference in a value."""
 
 
 def spans_in_srcset(value: str) -> Spans:
-    """HTML, "parse a srcset attribute": a URL may hold commas, but not end in one."""
+    """Yield the spans of a srcset. HTML, "parse a srcset attribute": a URL may contain commas, but not end in one."""
     position = 0
     while candidate := _CANDIDATE.match(value, position):
         position = candidate.end()
@@ -108,7 +106,7 @@ def spans_in_srcset(value: str) -> Spans:
 
 
 def spans_in_refresh(value: str) -> Spans:
-    """HTML, "shared declarative refresh steps"; without a reference the page reloads itself."""
+    """Yield the span of a refresh. HTML, "shared declarative refresh steps": without a URL the page reloads itself."""
     if (refresh := _REFRESH.match(value)) and refresh.lastgroup:
         yield refresh.span(refresh.lastgroup)
 
@@ -139,7 +137,7 @@ SPANS: dict[ValueForm, Callable[[str], Spans]] = {
     ValueForm.REFRESH: spans_in_refresh,
     ValueForm.STYLE: spans_in_css,
 }
-"""Where a value of each form has its references."""
+"""Functions that find the references of a value, by its form."""
 
 
 def _written(spans: Callable[[str], Spans]) -> Callable[[str], Iterable[str]]:
@@ -156,4 +154,4 @@ REFERENCE_READERS: dict[ValueForm, Callable[[str], Iterable[str]]] = {
     ValueForm.STYLE: references_in_css,
     ValueForm.CLASS: _class_file,
 }
-"""The references that a value of each form has."""
+"""Functions that return the references of a value, by its form."""
