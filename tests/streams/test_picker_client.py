@@ -26,14 +26,14 @@ Result = TypeVar("Result")
 
 
 def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
-    """Do something with a visitor, and close it."""
+    """Do something with a client, and close it."""
 
     async def whole() -> Result:
-        visitor = PickerClient(AGENT)
+        client = PickerClient(AGENT)
         try:
-            return await act(visitor)
+            return await act(client)
         finally:
-            await visitor.close()
+            await client.close()
 
     return asyncio.run(whole())
 
@@ -41,7 +41,7 @@ def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
 def got(url: str, **limits: object) -> bytes:
     """Return the body of what is at an address of loopback."""
     wanted = PickerRequest(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
-    return visiting(lambda visitor: visitor.get(wanted)).body
+    return visiting(lambda client: client.get(wanted)).body
 
 
 def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
@@ -49,11 +49,11 @@ def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
     with site_of({"/robots.txt": robots, "/yes": ("text/plain", "1"), "/no": ("text/plain", "2")}) as site:
         site.answers["/to-no"] = (f"{site.url}no", b"")
 
-        async def several(visitor: PickerClient) -> list[str]:
+        async def several(client: PickerClient) -> list[str]:
             said = []
             for path in ("yes", "no", "to-no"):
                 try:
-                    said.append((await visitor.get(PickerRequest(f"{site.url}{path}", True))).body.decode())
+                    said.append((await client.get(PickerRequest(f"{site.url}{path}", True))).body.decode())
                 except TarantulaError as error:
                     said.append(str(error))
             return said
@@ -75,11 +75,9 @@ def test_private_addresses_are_not_reached_from_public_pages() -> None:
 def test_a_server_is_visited_once_at_a_time_with_pauses() -> None:
     with site_of({"/a": ("text/plain", "1"), "/b": ("text/plain", "2")}) as site:
 
-        async def both(visitor: PickerClient) -> float:
+        async def both(client: PickerClient) -> float:
             began = time.monotonic()
-            await asyncio.gather(
-                *(visitor.get(PickerRequest(f"{site.url}{path}", True, robots=False)) for path in "ab")
-            )
+            await asyncio.gather(*(client.get(PickerRequest(f"{site.url}{path}", True, robots=False)) for path in "ab"))
             return time.monotonic() - began
 
         assert visiting(both) >= VISIT_PAUSE_SECONDS
@@ -89,9 +87,9 @@ def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
     robots = ("text/plain", "User-agent: *\nCrawl-delay: 60\n")
     with site_of({"/robots.txt": robots, "/": ("text/plain", "1")}) as site:
 
-        async def twice(visitor: PickerClient) -> None:
-            await visitor.get(PickerRequest(site.url, True))
-            await visitor.get(PickerRequest(site.url, True))
+        async def twice(client: PickerClient) -> None:
+            await client.get(PickerRequest(site.url, True))
+            await client.get(PickerRequest(site.url, True))
 
         with pytest.raises(TarantulaError, match="asks for a pause of"):
             visiting(twice)
@@ -124,8 +122,8 @@ def test_an_address_may_be_written_without_its_scheme() -> None:
 def test_steps_lead_through_a_door_to_what_scripts_make() -> None:
     with site_that(behind_a_door) as url:
 
-        async def go(visitor: PickerClient) -> tuple[SourceResponse, str, str]:
-            rendering = PickerBrowser(visitor, AGENT)
+        async def go(client: PickerClient) -> tuple[SourceResponse, str, str]:
+            rendering = PickerBrowser(client, AGENT)
             variables = {"name": "ana", "word": "segredo"}
             inside = await rendering.render(url, DOOR, variables, allow_private=True)
             with pytest.raises(TarantulaError) as missing:

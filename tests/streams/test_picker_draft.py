@@ -31,7 +31,7 @@ SECOND_POINTS = ("tbody tr:nth-child(2) td:nth-child(3)", 0)
 
 def rows_of(draft: SourceDraft, following: FollowMode, html: str = "") -> list[tuple[str, dict[str, str]]]:
     """Return what is read when a draft is followed in some way, perhaps of a page that has changed."""
-    draft.follow(following)
+    draft.choose_mode(following)
     config = parse_source(draft.configuration())
     if html:
         draft = SourceDraft(answer_of(html))
@@ -40,26 +40,26 @@ def rows_of(draft: SourceDraft, following: FollowMode, html: str = "") -> list[t
 
 def test_the_first_of_a_league_is_followed_whoever_it_is() -> None:
     draft = draft_of(LEAGUE, FIRST, POINTS, GAMES)
-    assert [(one.title, one.text, one.what) for one in draft.fields] == [
+    assert [(one.title, one.text, one.effective_kind) for one in draft.fields] == [
         ("Equipa", "SL Benfica", ValueKind.TEXT),
         ("Pontos", "61", ValueKind.INTEGER),
         ("Jogos", "22", ValueKind.INTEGER),
     ]
-    assert draft.way is not None
-    assert draft.way.following == FollowMode.ROW_PLACE
+    assert draft.plan is not None
+    assert draft.plan.mode == FollowMode.ROW_PLACE
     later = LEAGUE.replace("SL Benfica", "X").replace("FC Porto", "SL Benfica").replace("X", "FC Porto")
     assert rows_of(draft, FollowMode.ROW_PLACE, later) == [("1", {"equipa": "FC Porto", "pontos": "61", "jogos": "22"})]
 
 
 def test_one_team_is_followed_wherever_it_stands_or_all_of_them() -> None:
     draft = draft_of(LEAGUE, POINTS)
-    assert draft.way is not None
-    assert draft.way.following == FollowMode.ROW_NAME
+    assert draft.plan is not None
+    assert draft.plan.mode == FollowMode.ROW_NAME
     rows = LEAGUE.split("<tr ")
     swapped = "<tr ".join([rows[0], rows[2], rows[1], rows[3]])
     assert rows_of(draft, FollowMode.ROW_NAME, swapped) == [("SL Benfica", {"pontos": "61"})]
     assert [name for name, _ in rows_of(draft, FollowMode.ALL_ROWS)] == ["SL Benfica", "FC Porto", "OC Barcelos"]
-    assert len(draft.like_numbers()) == 3
+    assert len(draft.similar_numbers()) == 3
     assert rows_of(draft, FollowMode.PLACE) == [("", {"pontos": "61"})]
 
 
@@ -71,15 +71,15 @@ def test_cells_of_several_rows_are_known_by_both_titles() -> None:
 
 def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
     draft = draft_of(NEWS, ("article h2", 1), ("article .votes", 1, "7"))
-    assert {way.following for way in draft.ways} == {FollowMode.PLACE, FollowMode.BLOCKS, FollowMode.NEWS}
+    assert {plan.mode for plan in draft.plans} == {FollowMode.PLACE, FollowMode.BLOCKS, FollowMode.NEWS}
     assert rows_of(draft, FollowMode.BLOCKS) == [
         ("Primeira", {"title": "Primeira", "votes": "12"}),
         ("Segunda", {"title": "Segunda", "votes": "7"}),
         ("Terceira", {"title": "Terceira", "votes": "1"}),
     ]
-    assert [one.what for one in draft.fields] == [ValueKind.TEXT, ValueKind.INTEGER]
-    assert len(draft.like_numbers()) == 6
-    draft.follow(FollowMode.NEWS)
+    assert [one.effective_kind for one in draft.fields] == [ValueKind.TEXT, ValueKind.INTEGER]
+    assert len(draft.similar_numbers()) == 6
+    draft.choose_mode(FollowMode.NEWS)
     assert draft.reading().news
 
 
@@ -92,17 +92,17 @@ def test_of_a_long_list_the_beginning_is_read() -> None:
 def test_a_part_of_a_text_is_followed_when_it_changes() -> None:
     draft = draft_of(SHOP, ("dd", 0, "1.249,50 €"))
     (price,) = draft.fields
-    assert (price.title, price.what, price.in_unit) == ("Preço", ValueKind.MONEY, "EUR")
+    assert (price.title, price.effective_kind, price.effective_unit) == ("Preço", ValueKind.MONEY, "EUR")
     dearer = SHOP.replace("1.249,50", "999,99")
     assert rows_of(draft, FollowMode.PLACE, dearer) == [("", {draft.keys()[0]: "999,99 €"})]
-    draft.narrow(price)
+    draft.restrict(price)
     assert draft.fields[0].text == "Agora 1.249,50 € (antes 1.399,00 €)"
 
 
 def test_an_attribute_is_followed_in_the_place_of_a_text() -> None:
     draft = draft_of(SHOP, ("time", 0))
-    draft.narrow(draft.fields[0], attribute="datetime")
-    assert (draft.fields[0].text, draft.fields[0].what) == ("2026-06-12T22:00:00Z", ValueKind.MOMENT)
+    draft.restrict(draft.fields[0], attribute="datetime")
+    assert (draft.fields[0].text, draft.fields[0].effective_kind) == ("2026-06-12T22:00:00Z", ValueKind.MOMENT)
     assert draft.reading().rows[0].texts == {draft.keys()[0]: "2026-06-12T22:00:00Z"}
 
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(chosen: tuple[str, int
 def draft_of_more(draft: SourceDraft, css: str, nth: int, part: str = "") -> None:
     """Point at one more element of the league."""
     assert draft._tree is not None
-    draft.point(draft._tree.number(draft._tree.document.select(css)[nth]), part)
+    draft.pick(draft._tree.number(draft._tree.document.select(css)[nth]), part)
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
         naming = offer.named_by.place if offer.named_by is not None else None
         draft = SourceDraft(answer, None, offer.adapter, offer.options, naming)
         for value in offer.values:
-            draft.offer(value.title or value.key, value.samples[0], value.place)
+            draft.add_value(value.title or value.key, value.samples[0], value.place)
         found = {text for row in draft.reading().rows for text in row.texts.values()}
         assert {text for value in offer.values for text in value.samples} & found
         assert {row.name for row in draft.reading().rows} == ({"Lisboa", "Porto"} if naming else {""})

@@ -93,5 +93,5 @@ def test_a_page_that_is_too_large_empty_or_none_is_refused_in_a_sentence() -> No
         PageTree.of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     tree = PageTree.of(answer_of("<p>1"))
     for number in (-1, 4, 10**9):
-        with pytest.raises(TarantulaError, match="no element"):
+        with pytest.raises(TarantulaError, match="This element is not on the page"):
             tree.element(number)

@@ -69,7 +69,7 @@ def draft_of(html: str, *chosen: tuple[str, int] | tuple[str, int, str]) -> Sour
     tree = PageTree.of(answer)
     draft = SourceDraft(answer, tree)
     for css, nth, *part in chosen:
-        draft.point(number_of(tree, css, nth), *part)
+        draft.pick(number_of(tree, css, nth), *part)
     return draft
 
 

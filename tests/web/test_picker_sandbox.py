@@ -28,7 +28,7 @@ from tests.support.waits import eventually
 
 def look_at(html: str, url: str = "http://a.example/page") -> PickerPage:
     """Return a page for the sandbox."""
-    return PickerPage.at(answer_of(html, url), allow_private=True)
+    return PickerPage.from_response(answer_of(html, url), allow_private=True)
 
 
 @pytest.fixture

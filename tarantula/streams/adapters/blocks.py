@@ -23,8 +23,8 @@ from tarantula.streams.texts import extract_text
 SIMILAR_SHARE = 0.5
 """Smallest share of common paths for two blocks to be similar."""
 MOST_BLOCKS = 1000
-_DEEPEST = 4
-_MOST_PARTS = 200
+_MOST_LEVELS = 4
+_MOST_PATHS = 200
 
 BlockStructure = frozenset[str]
 """Tag paths from a block to the elements inside it."""
@@ -32,16 +32,16 @@ BlockStructure = frozenset[str]
 
 def block_structure(block: Element) -> BlockStructure:
     """Return the tag paths inside a block, up to a maximum depth and number."""
-    ways = set[str]()
+    paths = set[str]()
     waiting = [("", block, 0)]
-    while waiting and len(ways) < _MOST_PARTS:
+    while waiting and len(paths) < _MOST_PATHS:
         above, element, depth = waiting.pop()
         for child in islice(element.children, 50):
-            if isinstance(child, Element) and depth < _DEEPEST:
-                way = f"{above}/{child.tag}"
-                ways.add(way)
-                waiting.append((way, child, depth + 1))
-    return frozenset(ways)
+            if isinstance(child, Element) and depth < _MOST_LEVELS:
+                path = f"{above}/{child.tag}"
+                paths.add(path)
+                waiting.append((path, child, depth + 1))
+    return frozenset(paths)
 
 
 def are_similar(first: BlockStructure, second: BlockStructure) -> bool:
@@ -55,14 +55,16 @@ def similar_blocks(document: Document, picked: Element) -> list[Element]:
     Similar siblings are preferred; without any, similar blocks elsewhere with the same ancestor tags and classes.
     """
     make = block_structure(picked)
-    beside = [
-        one for one in _elements(picked.parent) if one.tag == picked.tag and are_similar(block_structure(one), make)
+    siblings = [
+        one
+        for one in _child_elements(picked.parent)
+        if one.tag == picked.tag and are_similar(block_structure(one), make)
     ]
-    if len(beside) > 1:
-        return beside[:MOST_BLOCKS]
-    above = _chain(picked)
-    far = [one for one in document.select(picked.tag)[: 4 * MOST_BLOCKS] if _chain(one) == above]
-    return [one for one in far if are_similar(block_structure(one), make)][:MOST_BLOCKS]
+    if len(siblings) > 1:
+        return siblings[:MOST_BLOCKS]
+    above = _ancestry(picked)
+    elsewhere = [one for one in document.select(picked.tag)[: 4 * MOST_BLOCKS] if _ancestry(one) == above]
+    return [one for one in elsewhere if are_similar(block_structure(one), make)][:MOST_BLOCKS]
 
 
 def blocks_with_structure(document: Document, tag: str, make: BlockStructure) -> list[Element]:
@@ -75,11 +77,11 @@ def blocks_with_structure(document: Document, tag: str, make: BlockStructure) ->
     return lists[0][:MOST_BLOCKS] if len(lists) == 1 else []
 
 
-def _elements(parent: object) -> list[Element]:
+def _child_elements(parent: object) -> list[Element]:
     return [child for child in parent.children if isinstance(child, Element)] if isinstance(parent, Element) else []
 
 
-def _chain(element: Element) -> list[tuple[str, str]]:
+def _ancestry(element: Element) -> list[tuple[str, str]]:
     above = islice((one for one in element.ancestors if isinstance(one, Element)), 4)
     return [(one.tag, one.attr("class") or "") for one in (element, *above)]
 
@@ -130,7 +132,7 @@ class BlocksAdapter(Adapter):
             return reading
         reader = _Reader(LabelledPage(document), source, options.key, memory.get("fields", {}), reading)
         rows = [reader.texts(block) for block in blocks]
-        reader.learn_words()
+        reader.learn_labels()
         add_rows_by_mode(rows, source, options.key, options.only, True, response, reading)
         made = {"tag": blocks[0].tag, "make": sorted(block_structure(blocks[0]))[:60]}
         reading.memory = {**reading.memory, "block": made, "fields": reader.known}
@@ -142,11 +144,11 @@ class BlocksAdapter(Adapter):
 
 
 def _blocks(document: Document, selector: str, memory: AdapterMemory) -> list[Element]:
-    fitting = select_css(document, selector)
-    if len(fitting) > 1:
-        return fitting[:MOST_BLOCKS]
-    if fitting:
-        return similar_blocks(document, fitting[0])
+    matching = select_css(document, selector)
+    if len(matching) > 1:
+        return matching[:MOST_BLOCKS]
+    if matching:
+        return similar_blocks(document, matching[0])
     known = memory.get("block", {})
     return blocks_with_structure(document, known["tag"], frozenset(known["make"])) if known else []
 
@@ -156,16 +158,16 @@ class _Reader:
 
     def __init__(
         self,
-        sight: LabelledPage,
+        page: LabelledPage,
         source: SourceConfig,
         key: str,
         known: dict[str, dict[str, list[str]]],
         reading: SourceReading,
     ) -> None:
-        self._sight, self._key, self._reading = sight, key, reading
+        self._page, self._key, self._reading = page, key, reading
         self._places = {field.key: ElementPlace.model_validate(field.place) for field in source.fields}
         self._before = known
-        self._words: dict[str, list[str]] = {key: [] for key in self._places}
+        self._labels: dict[str, list[str]] = {key: [] for key in self._places}
         self.known = {key: {part: list(texts) for part, texts in parts.items()} for key, parts in known.items()}
 
     def texts(self, block: Element) -> dict[str, str]:
@@ -173,7 +175,7 @@ class _Reader:
         texts, doubts = dict[str, str](), dict[str, tuple[str, str]]()
         for key, place in self._places.items():
             try:
-                found = _fitting(block, place)
+                found = _matching(block, place)
                 read = {text: one for one in found if (text := _text(one, place))}
             except ValueError as error:
                 self._reading.missing[key] = str(error)
@@ -184,7 +186,7 @@ class _Reader:
             why = (
                 f"{len(found)} elements of the block match, not one."
                 if len(read) > 1
-                else self._why(key, text, element)
+                else self._doubt(key, text, element)
             )
             if why:
                 doubts[key] = (text, why)
@@ -194,17 +196,17 @@ class _Reader:
         self._reading.doubts += [DoubtfulText(key, text, why, name) for key, (text, why) in doubts.items()]
         return {} if doubts and not self._key else texts
 
-    def learn_words(self) -> None:
+    def learn_labels(self) -> None:
         """Store the label that a field has in nearly every block."""
-        for key, words in self._words.items():
+        for key, words in self._labels.items():
             word, times = Counter(words).most_common(1)[0] if words else ("", 0)
             if word and times > 1 and times >= USUAL_SHARE * len(words) and not self.known[key]["words"]:
                 self.known[key]["words"] = [word]
 
-    def _why(self, key: str, text: str, element: Element | str) -> str:
+    def _doubt(self, key: str, text: str, element: Element | str) -> str:
         """Return why a text is doubtful; if it is not, learn its shape and label and return an empty string."""
         shape, before = shape_of(text), self._before.get(key, {})
-        word = _word_beside(self._sight, element) if shape != WORDS_SHAPE else ""
+        word = _label_next_to(self._page, element) if shape != WORDS_SHAPE else ""
         if before:
             if not shape_fits(shape, before.get("shapes", []), loosely=False):
                 return f"It looks unlike all earlier texts: {text[:60]!r}."
@@ -212,18 +214,18 @@ class _Reader:
             if words and word not in words:
                 return f"“{words[0]}” was next to it; now it is “{word}”."
         known = self.known.setdefault(key, {"shapes": [], "words": []})
-        self._words[key].append(word)
+        self._labels[key].append(word)
         if shape not in known["shapes"]:
             known["shapes"] = [*known["shapes"], shape][-MOST_SHAPES:]
         return ""
 
 
-def _word_beside(sight: LabelledPage, element: Element | str) -> str:
-    labels = sight.labels(element) if isinstance(element, Element) else {}
+def _label_next_to(page: LabelledPage, element: Element | str) -> str:
+    labels = page.labels(element) if isinstance(element, Element) else {}
     return labels.get("term") or labels.get("before") or labels.get("after") or ""
 
 
-def _fitting(block: Element, place: ElementPlace) -> list[Element | str]:
+def _matching(block: Element, place: ElementPlace) -> list[Element | str]:
     found = select_css(block, place.css) if place.css else select_xpath(block, place.xpath)
     return list(found[place.nth - 1 : place.nth] if place.nth else found)[:100]
 

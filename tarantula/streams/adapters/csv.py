@@ -101,7 +101,7 @@ class CsvAdapter(Adapter):
         reading = SourceReading(memory=memory)
         places = {field.key: ColumnPlace.model_validate(field.place) for field in source.fields}
         columns = {
-            key: number for key, place in places.items() if (number := _number(key, place, titles, reading)) >= 0
+            key: number for key, place in places.items() if (number := _column_index(key, place, titles, reading)) >= 0
         }
         if options.rows in ("last", "first"):
             full = [line for line in lines if any(cell.strip() for cell in line)]
@@ -133,8 +133,8 @@ class CsvAdapter(Adapter):
 def parse_csv(response: SourceResponse, options: CsvOptions) -> tuple[list[str], list[list[str]]]:
     """Return the column titles and the lines below them; raise `UnreadableResponse` if it is not CSV."""
     check_not_empty(response)
-    text = _decoded(response, options.charset)
-    separator = options.separator or _told_from(text)
+    text = _decode(response, options.charset)
+    separator = options.separator or _detect_separator(text)
     try:
         lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
     except csv.Error as error:
@@ -144,9 +144,9 @@ def parse_csv(response: SourceResponse, options: CsvOptions) -> tuple[list[str],
     return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
 
 
-def _decoded(response: SourceResponse, charset: str) -> str:
-    told = encoding_by_label(charset) or encoding_by_label(type_and_charset(response.content_type)[1])
-    for encoding in [told] if told else ["utf-8", "windows-1252"]:
+def _decode(response: SourceResponse, charset: str) -> str:
+    declared = encoding_by_label(charset) or encoding_by_label(type_and_charset(response.content_type)[1])
+    for encoding in [declared] if declared else ["utf-8", "windows-1252"]:
         try:
             text = response.body.removeprefix(b"\xef\xbb\xbf").decode(encoding)
         except UnicodeDecodeError:
@@ -154,24 +154,24 @@ def _decoded(response: SourceResponse, charset: str) -> str:
         if "\0" in text:
             break
         return text
-    raise UnreadableResponse(f"The text is not in {told or 'UTF-8'}. Set the option charset.")
+    raise UnreadableResponse(f"The text is not in {declared or 'UTF-8'}. Set the option charset.")
 
 
-def _told_from(text: str) -> str:
+def _detect_separator(text: str) -> str:
     lines = [line for line in text[:20_000].splitlines()[:10] if line.strip()]
     return max(SEPARATORS, key=lambda sign: min((line.count(sign) for line in lines), default=0))
 
 
-def _number(key: str, place: ColumnPlace, titles: list[str], reading: SourceReading) -> int:
+def _column_index(key: str, place: ColumnPlace, titles: list[str], reading: SourceReading) -> int:
     if place.number and (
         not place.column or fold_text(titles[place.number - 1 : place.number][0]) == fold_text(place.column)
     ):
         return place.number - 1
-    fitting = [number for number, title in enumerate(titles) if fold_text(title) == fold_text(place.column)]
-    if len(fitting) != 1:
-        reading.missing[key] = f"{len(fitting) or 'No'} columns have the title “{place.column[:60]}”."
+    matching = [number for number, title in enumerate(titles) if fold_text(title) == fold_text(place.column)]
+    if len(matching) != 1:
+        reading.missing[key] = f"{len(matching) or 'No'} columns have the title “{place.column[:60]}”."
         return -1
-    return fitting[0]
+    return matching[0]
 
 
 def _texts(

@@ -15,14 +15,14 @@ from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 
 NOT_PAGE_TYPES = ("application/json", "application/pdf", "application/zip", "image/", "audio/", "video/", "font/")
-_MARKS_OF_OTHERS = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
+_OTHER_SIGNATURES = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
 
 
 def parse_page(response: SourceResponse) -> Document:
     """Parse a body as HTML as browsers do; raise `UnreadableResponse` if it is not HTML."""
     check_not_empty(response)
     kind, charset = type_and_charset(response.content_type)
-    if kind.startswith(NOT_PAGE_TYPES) or response.body.startswith(_MARKS_OF_OTHERS):
+    if kind.startswith(NOT_PAGE_TYPES) or response.body.startswith(_OTHER_SIGNATURES):
         raise UnreadableResponse(f"This is not an HTML page, but {kind or 'something else'}.")
     if b"<" not in response.body[:100_000]:
         raise UnreadableResponse("This is not an HTML page: it contains no markup.")
@@ -78,14 +78,14 @@ _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 def check_no_entities(response: SourceResponse) -> None:
     """Reject a document that declares entities: they can expand to any size, or refer to local files."""
-    if _ENTITY.search(_text(response)):
+    if _ENTITY.search(_decoded_text(response)):
         raise UnreadableResponse("The document declares entities and was rejected: they can expand to any size.")
 
 
 def parse_xml(response: SourceResponse) -> etree._Element:
     """Return the root of an XML document; raise `UnreadableResponse` if it is not well-formed."""
     check_not_empty(response)
-    text = _text(response)
+    text = _decoded_text(response)
     if _ENTITY.search(text):
         check_no_entities(response)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=False, recover=False)
@@ -98,6 +98,6 @@ def parse_xml(response: SourceResponse) -> etree._Element:
         raise UnreadableResponse(f"This is not well-formed XML: {error}.") from error
 
 
-def _text(response: SourceResponse) -> str:
+def _decoded_text(response: SourceResponse) -> str:
     _, charset = type_and_charset(response.content_type)
     return decode_text(response.body, charset)[0]

@@ -62,7 +62,7 @@ class FeedAdapter(Adapter):
             return SourceReading(memory=memory, news=True)
         places = {field.key: EntryPlace.model_validate(field.place).part for field in source.fields}
         entries = [
-            NewsRow(_identity(entry), _texts(entry, places, response.url), _moment(entry))
+            NewsRow(_identity(entry), _texts(entry, places, response.url), _entry_time(entry))
             for entry in entries_of(response)
         ]
         rows, seen = unseen_rows(entries, memory, response)
@@ -94,15 +94,15 @@ class FeedAdapter(Adapter):
 
     def title(self, response: SourceResponse) -> str:
         """Return the title of the feed."""
-        return _plain(str(_parsed(response).feed.get("title") or ""))
+        return _plain_text(str(_parse(response).feed.get("title") or ""))
 
 
 def entries_of(response: SourceResponse) -> list[dict[str, Any]]:
     """Return the entries of a feed; raise `UnreadableResponse` if it is not one."""
-    return list(_parsed(response).entries)
+    return list(_parse(response).entries)
 
 
-def _parsed(response: SourceResponse) -> Any:
+def _parse(response: SourceResponse) -> Any:
     import feedparser
 
     check_no_entities(response)
@@ -132,20 +132,20 @@ def text_of_part(entry: dict[str, Any], part: FeedPart, url: str) -> str:
     if part == "categories":
         return ", ".join(str(tag.get("term") or "") for tag in entry.get("tags", []))[:LONGEST_TEXT]
     if part == "enclosure":
-        return _whole(next((str(one.get("href") or "") for one in entry.get("enclosures", [])), ""), url)
+        return _absolute_url(next((str(one.get("href") or "") for one in entry.get("enclosures", [])), ""), url)
     if part == "link":
-        return _whole(str(entry.get(part) or ""), url)
+        return _absolute_url(str(entry.get(part) or ""), url)
     if part == "content":
-        return _plain(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
+        return _plain_text(next((one.get("value") or "" for one in entry.get("content", [])), entry.get("summary", "")))
     # Without an update time, feedparser returns the publication time with a warning; dict.get bypasses that.
-    return _plain(str((dict.get(entry, part) if part == "updated" else entry.get(part)) or ""))
+    return _plain_text(str((dict.get(entry, part) if part == "updated" else entry.get(part)) or ""))
 
 
-def _whole(address: str, url: str) -> str:
+def _absolute_url(address: str, url: str) -> str:
     return (join_reference(url, address.strip()) or "")[:LONGEST_TEXT] if address.strip() else ""
 
 
-def _plain(text: str) -> str:
+def _plain_text(text: str) -> str:
     if "<" in text or "&" in text:
         from turbohtml import parse
 
@@ -157,7 +157,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())[:LONGEST_TEXT]
 
 
-def _moment(entry: dict[str, Any]) -> datetime | None:
+def _entry_time(entry: dict[str, Any]) -> datetime | None:
     parsed = entry.get("published_parsed") or dict.get(entry, "updated_parsed")
     if not isinstance(parsed, struct_time):
         return None

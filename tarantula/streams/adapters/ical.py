@@ -78,10 +78,12 @@ class IcalAdapter(Adapter):
         places = {field.key: EventPlace.model_validate(field.place).part for field in source.fields}
         now = response.at or datetime.now(UTC)
         events = _next_events(parse_calendar(response), now, min(options.days, LONGEST_WINDOW))
-        wanted = [event for event in events if fold_text(options.words) in fold_text(str(event.get("SUMMARY", "")))]
-        texts = [{key: text for key, part in places.items() if (text := text_of_part(event, part))} for event in wanted]
+        matching = [event for event in events if fold_text(options.words) in fold_text(str(event.get("SUMMARY", "")))]
+        texts = [
+            {key: text for key, part in places.items() if (text := text_of_part(event, part))} for event in matching
+        ]
         if options.rows == "news":
-            new = [NewsRow(_identity(event), found) for event, found in zip(wanted, texts, strict=True) if found]
+            new = [NewsRow(_identity(event), found) for event, found in zip(matching, texts, strict=True) if found]
             rows, remembered = unseen_rows(new, memory, response)
             return SourceReading(rows, memory=remembered, news=True)
         several = options.most > 1
@@ -154,22 +156,22 @@ def _steps(event: Component, end: datetime) -> int:
         days = max((end - _moment(event)).days, 1)
     except (ValueError, KeyError, AttributeError, TypeError, OverflowError):
         return 0
-    return sum(_steps_of(rule, days) for rule in (rules if isinstance(rules, list) else [rules]))
+    return sum(_rule_steps(rule, days) for rule in (rules if isinstance(rules, list) else [rules]))
 
 
-def _steps_of(rule: Any, days: int) -> int:
-    often = str((rule.get("FREQ") or [""])[0]).upper()
-    if often not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY") or _never_comes_true(rule, often):
+def _rule_steps(rule: Any, days: int) -> int:
+    frequency = str((rule.get("FREQ") or [""])[0]).upper()
+    if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY") or _selects_no_day(rule, frequency):
         return MOST_STEPS + 1
     times = 1
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):
         times *= max(len(rule.get(part) or []), 1)
-    return max(days // (7 if often == "WEEKLY" else 1), 1) * times
+    return max(days // (7 if frequency == "WEEKLY" else 1), 1) * times
 
 
-def _never_comes_true(rule: Any, often: str) -> bool:
+def _selects_no_day(rule: Any, frequency: str) -> bool:
     """Whether a rule may select only days that do not exist, so that expanding it would not end."""
-    if often in ("DAILY", "WEEKLY") and any(part in rule for part in ("BYYEARDAY", "BYWEEKNO", "BYSETPOS")):
+    if frequency in ("DAILY", "WEEKLY") and any(part in rule for part in ("BYYEARDAY", "BYWEEKNO", "BYSETPOS")):
         return True
     months, days = rule.get("BYMONTH") or [], rule.get("BYMONTHDAY") or []
     return bool(months and days) and all(

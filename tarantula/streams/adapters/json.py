@@ -108,7 +108,7 @@ class JsonAdapter(Adapter):
         places = {field.key: JmesPlace.model_validate(field.place) for field in source.fields}
         scopes = [document]
         if options.rows:
-            found = _found(options.rows, document)
+            found = _evaluate(options.rows, document)
             if not isinstance(found, list):
                 raise UnreadableResponse(f"{options.rows[:80]!r} does not return a list of rows.")
             scopes = found[:MOST_READING_ROWS]
@@ -157,7 +157,7 @@ def parse_json(response: SourceResponse) -> Any:
         raise UnreadableResponse("The JSON contains a number with thousands of digits.") from error
 
 
-def _found(path: str, scope: Any) -> Any:
+def _evaluate(path: str, scope: Any) -> Any:
     from jmespath.exceptions import JMESPathError
 
     try:
@@ -172,7 +172,7 @@ def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> 
     texts = {}
     for key, place in places.items():
         try:
-            result = _found(place.path, scope)
+            result = _evaluate(place.path, scope)
             if isinstance(result, list) and len(result) == 1:
                 result = result[0]
             text = extract_text(as_text(result), place.regex)

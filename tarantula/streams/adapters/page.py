@@ -36,7 +36,7 @@ from tarantula.streams.texts import extract_text
 
 MOST_SELECTED = 100
 """Maximum number of matching elements that are searched for a common text."""
-_NOWHERE = Element("data")
+_NO_ELEMENT = Element("data")
 
 
 class PageField:
@@ -44,13 +44,13 @@ class PageField:
 
     def __init__(self, key: str, place: ElementPlace, document: Document) -> None:
         self.key, self._place = key, place
-        self.trouble = ""
-        self.said: str | None = None
+        self.error = ""
+        self.expression_text: str | None = None
         """Text or number that the XPath expression returned in place of elements."""
-        self.chosen = self._selected(document)
-        self.remembered: dict[str, Any] = {}
+        self.selected = self._select(document)
+        self.fingerprint: dict[str, Any] = {}
 
-    def _selected(self, document: Document) -> list[Element]:
+    def _select(self, document: Document) -> list[Element]:
         place = self._place
         if place.css:
             fitting = select_css(document, place.css)
@@ -58,80 +58,86 @@ class PageField:
             try:
                 results = select_xpath(document, place.xpath)
             except ValueError as error:
-                self.trouble = f"The XPath expression cannot be used: {error}."
+                self.error = f"The XPath expression cannot be used: {error}."
                 return []
             fitting = [one for one in results if isinstance(one, Element)]
             if not fitting and results:
-                self.said = self._taken(str(results[max(place.nth, 1) - 1])) if len(results) >= place.nth else ""
-                self.trouble = self.trouble or ("" if len(results) == 1 or place.nth else _several(len(results)))
+                self.expression_text = (
+                    self._extract(str(results[max(place.nth, 1) - 1])) if len(results) >= place.nth else ""
+                )
+                self.error = self.error or ("" if len(results) == 1 or place.nth else _several_match(len(results)))
         return fitting[place.nth - 1 : place.nth] if place.nth else fitting
 
     def text(self, element: Element) -> str:
         """Return the text of the field in an element; empty if it is not there."""
         raw = element.attr(self._place.attribute) if self._place.attribute else text_of(element)
-        return self._taken(raw) if raw else ""
+        return self._extract(raw) if raw else ""
 
-    def _taken(self, raw: str) -> str:
-        if self.trouble:
+    def _extract(self, raw: str) -> str:
+        if self.error:
             return ""
         try:
             return extract_text(raw, self._place.regex)
         except ValueError as error:
-            self.trouble = str(error)
+            self.error = str(error)
             return ""
 
-    def first(self) -> LocateResult:
+    def select_only(self) -> LocateResult:
         """Return the result of the selector alone."""
-        if self.said is not None:
-            return Located(_NOWHERE, self.said, {}) if self.said and not self.trouble else self._nothing()
-        texts = {text: element for element in self.chosen[:MOST_SELECTED] if (text := self.text(element))}
-        if self.trouble or not texts:
-            return self._nothing()
+        if self.expression_text is not None:
+            return (
+                Located(_NO_ELEMENT, self.expression_text, {})
+                if self.expression_text and not self.error
+                else self._not_located()
+            )
+        texts = {text: element for element in self.selected[:MOST_SELECTED] if (text := self.text(element))}
+        if self.error or not texts:
+            return self._not_located()
         text, element = next(iter(texts.items()))
-        if len(texts) > 1 or len(self.chosen) > MOST_SELECTED:
-            return LocatedDoubtfully(text, _several(len(self.chosen)), element)
+        if len(texts) > 1 or len(self.selected) > MOST_SELECTED:
+            return LocatedDoubtfully(text, _several_match(len(self.selected)), element)
         return Located(innermost_element(element), text, {})
 
-    def _nothing(self) -> NotLocated:
-        if self.trouble:
-            return NotLocated(self.trouble)
-        if not self.chosen:
+    def _not_located(self) -> NotLocated:
+        if self.error:
+            return NotLocated(self.error)
+        if not self.selected:
             return NotLocated("The selector matches nothing on the page.")
         return NotLocated("The element that the selector matches has no matching text.")
 
-    def followed(self, sight: LabelledPage, remembered: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
-        """Locate the value with the stored fingerprint, and set `remembered` to the updated one."""
+    def locate(self, page: LabelledPage, fingerprint: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
+        """Locate the value with the stored fingerprint; set `fingerprint` to the updated one."""
         place = hashlib.blake2b(self._place.model_dump_json().encode(), digest_size=6).hexdigest()
-        known = ElementFingerprint.of(remembered) if remembered.get("place") == place else ElementFingerprint()
-        outcome = self._outcome(sight, known, accepted)
+        known = ElementFingerprint.of(fingerprint) if fingerprint.get("place") == place else ElementFingerprint()
+        outcome = self._locate(page, known, accepted)
         if isinstance(outcome, Located):
-            self._learn(sight, known, outcome, day)
+            self._learn(page, known, outcome, day)
         elif isinstance(outcome, LocatedDoubtfully) and outcome.element is not None:
             known.doubted = [outcome.text, path_of(outcome.element)]
-        self.remembered = {"place": place, **known.as_json()}
-        return NotLocated(self.trouble) if self.trouble else outcome
+        self.fingerprint = {"place": place, **known.as_json()}
+        return NotLocated(self.error) if self.error else outcome
 
-    def _outcome(self, sight: LabelledPage, known: ElementFingerprint, accepted: str | None) -> LocateResult:
+    def _locate(self, page: LabelledPage, known: ElementFingerprint, accepted: str | None) -> LocateResult:
         if accepted is not None and known.doubted[:1] == [accepted]:
-            elements = sight.document.select(known.doubted[1])
+            elements = page.document.select(known.doubted[1])
             if len(elements) == 1 and (text := self.text(elements[0])):
                 # A person accepted this element: discard the fingerprint of the other one.
                 known.shapes, known.numbers, known.paths = [], [], []
                 return Located(innermost_element(elements[0]), text, {}, moved=True)
-        return locate(sight, known, self.chosen, self.text) if known.last else self.first()
+        return locate(page, known, self.selected, self.text) if known.last else self.select_only()
 
-    def _learn(self, sight: LabelledPage, known: ElementFingerprint, outcome: Located, day: int) -> None:
+    def _learn(self, page: LabelledPage, known: ElementFingerprint, outcome: Located, day: int) -> None:
         if outcome.moved or day != known.day or not known.last:
-            labels = outcome.labels or sight.labels(outcome.element)
-            update_fingerprint(sight, known, outcome.element, outcome.text, labels, day)
-            known.strayed = outcome.element not in [innermost_element(one) for one in self.chosen[:MOST_SELECTED]]
+            labels = outcome.labels or page.labels(outcome.element)
+            update_fingerprint(page, known, outcome.element, outcome.text, labels, day)
+            known.strayed = outcome.element not in [innermost_element(one) for one in self.selected[:MOST_SELECTED]]
         elif outcome.text != known.last:
-            known.saw(outcome.text)
+            known.add_text(outcome.text)
             known.rivals = texts_of(find_rivals(outcome.element, known.shapes), outcome.text)
         known.doubted = []
 
 
-def _several(count: int) -> str:
+def _several_match(count: int) -> str:
     return f"The selector matches {count:,} elements, not one. Write a narrower one, or set nth."
 
 
@@ -164,20 +170,22 @@ class PageAdapter(Adapter):
         """Read every field."""
         document = parse_page(response)
         options = PageOptions.model_validate(source.options)
-        wanted = [PageField(field.key, ElementPlace.model_validate(field.place), document) for field in source.fields]
-        sight = LabelledPage(
-            document, frozenset(innermost_element(one.chosen[0]) for one in wanted if len(one.chosen) == 1)
+        page_fields = [
+            PageField(field.key, ElementPlace.model_validate(field.place), document) for field in source.fields
+        ]
+        page = LabelledPage(
+            document, frozenset(innermost_element(one.selected[0]) for one in page_fields if len(one.selected) == 1)
         )
         day = (response.at or datetime.now(UTC)).toordinal()
         known, accepted = memory.get("found", {}), memory.get(ACCEPTED_TEXTS, {})
         reading, texts, found = SourceReading(), dict[str, str](), dict[str, Any]()
-        for one in wanted:
-            if options.selectors_only or one.said is not None:
-                outcome = one.first()
+        for one in page_fields:
+            if options.selectors_only or one.expression_text is not None:
+                outcome = one.select_only()
             else:
-                outcome = one.followed(sight, known.get(one.key, {}), accepted.get(one.key), day)
-                found[one.key] = one.remembered
-            _note(one.key, outcome, reading, texts)
+                outcome = one.locate(page, known.get(one.key, {}), accepted.get(one.key), day)
+                found[one.key] = one.fingerprint
+            _add_result(one.key, outcome, reading, texts)
         if texts:
             reading.rows.append(ReadRow(texts))
         reading.memory = {"found": found} if found else {}
@@ -190,7 +198,7 @@ class PageAdapter(Adapter):
         return 60 if is_markup or body.media_type in PAGE_TYPES else 0
 
 
-def _note(key: str, outcome: LocateResult, reading: SourceReading, texts: dict[str, str]) -> None:
+def _add_result(key: str, outcome: LocateResult, reading: SourceReading, texts: dict[str, str]) -> None:
     if isinstance(outcome, Located):
         texts[key] = outcome.text
     elif isinstance(outcome, LocatedDoubtfully):

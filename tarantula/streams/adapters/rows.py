@@ -39,12 +39,12 @@ def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: Sourc
             reading.doubts += [
                 DoubtfulText(key, text, why, row.name[:LONGEST_ROW_NAME]) for key, text in row.texts.items()
             ]
-        elif row.texts and not any(name == fold_text(known.name) for known in reading.rows if named[name] > 1):
+        elif row.texts and not any(name == fold_text(other.name) for other in reading.rows if named[name] > 1):
             reading.rows.append(ReadRow(row.texts, row.name[:LONGEST_ROW_NAME]))
-    _say_what_is_missing([name for name in only if fold_text(name) not in named], reading)
+    _report_missing_rows([name for name in only if fold_text(name) not in named], reading)
 
 
-def _say_what_is_missing(names: list[str], reading: SourceReading) -> None:
+def _report_missing_rows(names: list[str], reading: SourceReading) -> None:
     if names:
         listed = ", ".join(f"“{name[:60]}”" for name in names[:5])
         reading.missing.setdefault("", f"{len(names)} of the chosen rows were not found: {listed}.")
@@ -52,13 +52,13 @@ def _say_what_is_missing(names: list[str], reading: SourceReading) -> None:
 
 def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It was not found.") -> None:
     """Set the reason for every field that no row has; a reason for missing rows applies to every field."""
-    of_rows = reading.missing.pop("", "")
+    rows_reason = reading.missing.pop("", "")
     found = {key for row in reading.rows for key in row.texts} | {doubt.field for doubt in reading.doubts}
     for field in source.fields:
         if field.key not in found:
-            reading.missing.setdefault(field.key, of_rows or why)
-        elif of_rows:
-            reading.missing.setdefault(field.key, of_rows)
+            reading.missing.setdefault(field.key, rows_reason or why)
+        elif rows_reason:
+            reading.missing.setdefault(field.key, rows_reason)
 
 
 class NewsRow(NamedTuple):
@@ -79,25 +79,25 @@ def unseen_rows(
     """
     now = response.at or datetime.now(UTC)
     seen: list[str] = memory.get("seen", [])
-    known, new, there = set(seen), list[NewsRow](), dict[str, None]()
+    remembered, new, present = set(seen), list[NewsRow](), dict[str, None]()
     for row in list(rows)[:MOST_READING_ROWS]:
-        mark = _mark(row.identity)
-        if mark not in known and mark not in there:
+        digest = _digest(row.identity)
+        if digest not in remembered and digest not in present:
             new.append(row)
-        there[mark] = None
+        present[digest] = None
     new.sort(key=lambda row: min(row.at or now, now))
-    dated: list[ReadRow] = []
+    events: list[ReadRow] = []
     for row in new:
         at = min(row.at or now, now)
-        if dated and (before := dated[-1].at) is not None and at <= before:
+        if events and (before := events[-1].at) is not None and at <= before:
             at = before + timedelta(microseconds=1)
-        dated.append(ReadRow(row.texts, at=at))
+        events.append(ReadRow(row.texts, at=at))
     # Keep the rows on the current page longest: the next reading will contain them.
-    kept = [mark for mark in seen if mark not in there][-max(0, MOST_SEEN_ROWS - len(there)) :]
-    return dated, {"seen": [*kept[-max(200, 2 * len(there)) :], *there]}
+    kept = [digest for digest in seen if digest not in present][-max(0, MOST_SEEN_ROWS - len(present)) :]
+    return events, {"seen": [*kept[-max(200, 2 * len(present)) :], *present]}
 
 
-def _mark(identity: str) -> str:
+def _digest(identity: str) -> str:
     return blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 

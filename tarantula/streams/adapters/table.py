@@ -113,12 +113,12 @@ class _Reader:
 
     def read(self) -> None:
         """Read single cells and whole rows."""
-        single = {key: text for key, place in self._places.items() if place.row and (text := self._single(key))}
+        single = {key: text for key, place in self._places.items() if place.row and (text := self._single_text(key))}
         if single:
             self._reading.rows.append(ReadRow(single))
-        in_rows = {key: column for key, column in self._columns.items() if not self._places[key].row}
-        if in_rows:
-            rows = [NamedRow(name, self._texts(cells, in_rows)) for name, cells in self._named()]
+        row_columns = {key: column for key, column in self._columns.items() if not self._places[key].row}
+        if row_columns:
+            rows = [NamedRow(name, self._texts(cells, row_columns)) for name, cells in self._named_rows()]
             add_named_rows([row for row in rows if row.texts], self._options.only, self._reading)
         titles = {key: title for key, column in self._columns.items() if (title := self._title(column))}
         self._reading.memory = {"titles": titles} if titles else {}
@@ -131,36 +131,36 @@ class _Reader:
         wanted = fold_text(place.column) or self._known.get(key, "")
         if not wanted or (place.number and self._title(place.number - 1) == wanted):
             return place.number - 1 if place.number else VALUE_COLUMN
-        fitting = [column for column, title in enumerate(self._titles) if title == wanted]
-        cells = {self._head_cell(column) for column in fitting}
-        if len(fitting) == 1 or (fitting and len(cells) == 1):
-            return fitting[0]
+        matching = [column for column, title in enumerate(self._titles) if title == wanted]
+        cells = {self._head_cell(column) for column in matching}
+        if len(matching) == 1 or (matching and len(cells) == 1):
+            return matching[0]
         shown = place.column or self._known[key]
-        hint = " Set the number of the right one." if fitting else ""
-        missing[key] = f"{len(fitting) or 'No'} columns have the title “{shown[:60]}”.{hint}"
+        hint = " Set the number of the right one." if matching else ""
+        missing[key] = f"{len(matching) or 'No'} columns have the title “{shown[:60]}”.{hint}"
         return None
 
     def _head_cell(self, column: int) -> Element | None:
-        head = self._grid.rows[self._grid.heads - 1] if self._grid.heads else []
+        head = self._grid.rows[self._grid.header_rows - 1] if self._grid.header_rows else []
         return head[column] if column < len(head) else None
 
-    def _single(self, key: str) -> str:
+    def _single_text(self, key: str) -> str:
         place = self._places[key]
         if key not in self._columns:
             return ""
-        wanted = fold_text(place.row)
-        rows = [cells for name, cells in self._named(by_name=True) if fold_text(name) == wanted]
+        title = fold_text(place.row)
+        rows = [cells for name, cells in self._named_rows(by_name=True) if fold_text(name) == title]
         if len(rows) != 1:
             self._reading.missing[key] = f"{len(rows) or 'No'} rows have the title “{place.row[:60]}”."
             return ""
         return self._texts(rows[0], {key: self._columns[key]}).get(key, "")
 
-    def _named(self, *, by_name: bool = False) -> list[tuple[str, list[Element | None]]]:
+    def _named_rows(self, *, by_name: bool = False) -> list[tuple[str, list[Element | None]]]:
         grid, options = self._grid, self._options
-        body = [cells for cells in grid.rows[grid.heads :] if len(set(cells)) > 1]
+        body = [cells for cells in grid.rows[grid.header_rows :] if len(set(cells)) > 1]
         if options.rows == "places" and not by_name:
             return [(str(number), cells) for number, cells in enumerate(body, 1)]
-        column = self._titles.index(wanted) if (wanted := fold_text(options.named_by)) in self._titles else None
+        column = self._titles.index(title) if (title := fold_text(options.named_by)) in self._titles else None
         return [(name, cells) for cells in body if (name := row_name(cells, column))]
 
     def _texts(self, cells: list[Element | None], columns: dict[str, int]) -> dict[str, str]:
@@ -190,14 +190,14 @@ def _suggest(response: SourceResponse) -> list[SuggestionGroup]:
     document, found = parse_page(response), list[tuple[int, SuggestionGroup]]()
     for table in document.select("table")[:MOST_SUGGESTED_TABLES]:
         grid = grid_of(table)
-        body = [row for row in grid.rows[grid.heads :] if len(set(row)) > 1]
+        body = [row for row in grid.rows[grid.header_rows :] if len(set(row)) > 1]
         if body:
             found.append((len(body) * len(grid.titles()), _table_group(grid, table.css_path())))
     return [one for _, one in sorted(found, key=lambda pair: -pair[0])]
 
 
 def _table_group(grid: TableGrid, selector: str) -> SuggestionGroup:
-    body = [row for row in grid.rows[grid.heads :] if len(set(row)) > 1]
+    body = [row for row in grid.rows[grid.header_rows :] if len(set(row)) > 1]
     taken, fields = set[str](), list[FieldSuggestion]()
     titles = grid.titles()
     for column, title in enumerate(titles[:MOST_SUGGESTED_FIELDS]):

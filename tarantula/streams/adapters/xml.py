@@ -61,19 +61,19 @@ class XmlAdapter(Adapter):
         """Reject invalid expressions and undeclared prefixes."""
         options = XmlOptions.model_validate(source.options)
         if options.rows:
-            _tried(options.rows, options.namespaces)
+            _check_expression(options.rows, options.namespaces)
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("xpath"):
                 raise ValueError(f"Set xpath in the place of {field.key}.")
-            _tried(field.place["xpath"], options.namespaces)
+            _check_expression(field.place["xpath"], options.namespaces)
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
         options = XmlOptions.model_validate(source.options)
         root, reading = parse_xml(response), SourceReading(memory=memory)
         places = {field.key: XPathPlace.model_validate(field.place) for field in source.fields}
-        scopes = _results(options.rows, options.namespaces, root)[:MOST_READING_ROWS] if options.rows else [root]
+        scopes = _evaluate(options.rows, options.namespaces, root)[:MOST_READING_ROWS] if options.rows else [root]
         rows = [_texts(scope, places, options.namespaces, reading) for scope in scopes if not isinstance(scope, str)]
         add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), response, reading)
         return reading
@@ -96,7 +96,7 @@ def _texts(
 ) -> dict[str, str]:
     texts = {}
     for key, place in places.items():
-        results = _results(place.xpath, namespaces, scope)
+        results = _evaluate(place.xpath, namespaces, scope)
         try:
             found = list(
                 dict.fromkeys(text for one in results[:100] if (text := extract_text(_text(one), place.regex)))
@@ -117,7 +117,7 @@ def _text(result: Any) -> str:
     return result if isinstance(result, str) else "".join(result.itertext())
 
 
-def _results(expression: str, namespaces: dict[str, str], scope: Any) -> list[Any]:
+def _evaluate(expression: str, namespaces: dict[str, str], scope: Any) -> list[Any]:
     result = _compiled(expression, tuple(sorted(namespaces.items())))(scope)
     if isinstance(result, list):
         return [one for one in result if isinstance(one, str) or isinstance(getattr(one, "tag", None), str)]
@@ -131,11 +131,11 @@ def _compiled(expression: str, namespaces: tuple[tuple[str, str], ...]) -> etree
     return etree.XPath(expression, namespaces=dict(namespaces), regexp=False)
 
 
-def _tried(expression: str, namespaces: dict[str, str]) -> None:
+def _check_expression(expression: str, namespaces: dict[str, str]) -> None:
     if len(expression) > LONGEST_SELECTOR:
         raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
     try:
-        _results(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
+        _evaluate(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
     except (etree.XPathError, ValueError, TypeError) as error:
         raise ValueError(f"{expression[:80]!r} is not an XPath expression: {error}.") from error
 

@@ -22,7 +22,7 @@ def categories(folder: Path | None = None) -> dict[str, Category]:
     known = {path.stem: dict(_read(path, path.stat().st_mtime_ns)) for path in _files(Path(__file__).parent)}
     for path in _files(folder) if folder is not None else []:
         known[path.stem] = {**known.get(path.stem, {}), **_read(path, path.stat().st_mtime_ns)}
-    return {name: _made(name, values) for name, values in sorted(known.items())}
+    return {name: _validated(name, values) for name, values in sorted(known.items())}
 
 
 def category_named(name: str, folder: Path | None = None) -> Category:
@@ -46,7 +46,7 @@ def _read(path: Path, _changed: int) -> dict[str, Any]:
         raise TarantulaError(f"The category {path.name} cannot be read: {error}.") from error
 
 
-def _made(name: str, values: dict[str, Any]) -> Category:
+def _validated(name: str, values: dict[str, Any]) -> Category:
     try:
         return Category.model_validate({"name": name, **values})
     except ValidationError as error:

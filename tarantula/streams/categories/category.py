@@ -105,17 +105,17 @@ class Category(BaseModel):
     """Tags of the source."""
 
     @property
-    def sent_words(self) -> set[str]:
+    def sent_keys(self) -> set[str]:
         """Keys of the answers that are sent in headers or body."""
         return set(TEMPLATE_WORD.findall(" ".join((self.body, *self.headers.values()))))
 
     @model_validator(mode="after")
-    def _asks_for_all(self) -> Self:
-        asked = {question.key for question in self.form} | {"base"}
-        if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_words):
+    def _check_answers(self) -> Self:
+        questions = {question.key for question in self.form} | {"base"}
+        if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_keys):
             raise ValueError(f"{both[0]} cannot be used both in the URL and in headers or body.")
-        wanted = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_words
-        if missing := sorted(wanted - asked):
+        wanted = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_keys
+        if missing := sorted(wanted - questions):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self
 
@@ -128,28 +128,28 @@ _NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:
     """Return the values of a source with a suggested name; raise `TarantulaError` for invalid answers."""
-    said = _checked(category, answers)
-    given = {key: _meant(category, key, answer) for key, answer in said.items()}
+    checked = _checked(category, answers)
+    filled = {key: _choice_text(category, key, answer) for key, answer in checked.items()}
     url, variables = category.url, dict[str, str]()
     for key in TEMPLATE_WORD.findall(url):
         if _kind(category, key) is AnswerKind.ADDRESS:
-            url = url.replace(f"{{{key}}}", given[key])
+            url = url.replace(f"{{{key}}}", filled[key])
         else:
-            variables[key] = quote(given[key], safe=",")
+            variables[key] = quote(filled[key], safe=",")
     # Answers are percent-encoded in URLs, and sent unchanged in headers and body.
-    variables |= {key: given[key] for key in sorted(category.sent_words)}
+    variables |= {key: filled[key] for key in sorted(category.sent_keys)}
     fields = [field.model_dump(mode="json", exclude_defaults=True) for field in category.fields]
     values = {
-        "name": ".".join(filter(None, (_slug(_filled(part, said)) for part in category.source_name.split(".")))),
-        "title": _filled(category.source_title, said),
+        "name": ".".join(filter(None, (_slug(_fill(part, checked)) for part in category.source_name.split(".")))),
+        "title": _fill(category.source_title, checked),
         "url": url,
         "variables": variables,
         "method": category.method if category.method != RequestMethod.GET else "",
         "headers": category.headers,
         "body": category.body,
         "adapter": category.adapter,
-        "fields": _filled_in(fields, given),
-        "options": _filled_in(category.options, given),
+        "fields": _fill_nested(fields, filled),
+        "options": _fill_nested(category.options, filled),
         "interval": category.interval,
         "render": category.render,
         "tags": list(category.tags),
@@ -158,7 +158,7 @@ def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[
     return {key: value for key, value in values.items() if value not in ("", {}, [], False)}
 
 
-def _meant(category: Category, key: str, answer: str) -> str:
+def _choice_text(category: Category, key: str, answer: str) -> str:
     """Return the text that a choice stands for, or the answer itself."""
     return next((one.choices.get(answer, answer) for one in category.form if one.key == key), answer)
 
@@ -181,34 +181,36 @@ def form_questions(category: Category) -> tuple[FormQuestion, ...]:
 
 
 def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
-    asked = {question.key: question for question in form_questions(category)}
-    unasked = [key for key in answers if key not in asked]
-    places = dict[str, str]()
-    wrong = [f"{category.title} does not ask for {key[:40]}.{messages.did_you_mean(key, asked)}" for key in unasked]
-    given: dict[str, str] = {}
-    for question in asked.values():
+    questions = {question.key: question for question in form_questions(category)}
+    unasked = [key for key in answers if key not in questions]
+    errors = dict[str, str]()
+    unknown = [
+        f"{category.title} does not ask for {key[:40]}.{messages.did_you_mean(key, questions)}" for key in unasked
+    ]
+    filled: dict[str, str] = {}
+    for question in questions.values():
         try:
-            given[question.key] = _answer(question, str(answers.get(question.key, "")).strip())
+            filled[question.key] = _check_answer(question, str(answers.get(question.key, "")).strip())
         except ValueError as error:
-            places[question.key] = str(error)
-    if wrong or places:
-        raise TarantulaError("\n".join([*wrong, *places.values()]), fields=places)
-    return {**given, "base": given.get("base", "").rstrip("/")}
+            errors[question.key] = str(error)
+    if unknown or errors:
+        raise TarantulaError("\n".join([*unknown, *errors.values()]), fields=errors)
+    return {**filled, "base": filled.get("base", "").rstrip("/")}
 
 
-def _answer(question: FormQuestion, answer: str) -> str:
+def _check_answer(question: FormQuestion, answer: str) -> str:
     answer = answer or question.default
-    as_in = f" Example: {question.example}." if question.example else ""
+    hint = f" Example: {question.example}." if question.example else ""
     if question.kind is AnswerKind.CHOICE:
-        as_in = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
+        hint = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
     if not answer:
         if question.optional:
             return ""
-        raise ValueError(f"{question.label} is missing.{as_in}")
+        raise ValueError(f"{question.label} is missing.{hint}")
     if len(answer) > LONGEST_ANSWER or any(unicodedata.category(letter) == "Cc" for letter in answer):
-        raise ValueError(f"{question.label} is too long, or contains control characters.{as_in}")
+        raise ValueError(f"{question.label} is too long, or contains control characters.{hint}")
     if not _fits(question, answer):
-        raise ValueError(f"{question.label} cannot be {answer[:80]!r}.{as_in}")
+        raise ValueError(f"{question.label} cannot be {answer[:80]!r}.{hint}")
     return answer
 
 
@@ -229,17 +231,17 @@ def _is_address(answer: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname) and " " not in answer
 
 
-def _filled(template: str, given: Mapping[str, str]) -> str:
-    return TEMPLATE_WORD.sub(lambda found: given.get(found[1], found[0]), template)
+def _fill(template: str, answers: Mapping[str, str]) -> str:
+    return TEMPLATE_WORD.sub(lambda found: answers.get(found[1], found[0]), template)
 
 
-def _filled_in(values: Any, given: Mapping[str, str]) -> Any:
+def _fill_nested(values: Any, answers: Mapping[str, str]) -> Any:
     if isinstance(values, str):
-        return _filled(values, given)
+        return _fill(values, answers)
     if isinstance(values, Mapping):
-        return {key: _filled_in(value, given) for key, value in values.items()}
+        return {key: _fill_nested(value, answers) for key, value in values.items()}
     if isinstance(values, (list, tuple)):
-        return [filled for value in values if (filled := _filled_in(value, given)) != ""]
+        return [part for value in values if (part := _fill_nested(value, answers)) != ""]
     return values
 
 

@@ -31,7 +31,7 @@ def accept_text(session: Session, number: int, who: str, person: str | None = No
     field = _field(config, row)
     moment = datetime.fromtimestamp(row.at / 1e6, UTC)
     try:
-        value = typed_value(field, row.read, memory, config.address_shown, moment)
+        value = typed_value(field, row.read, memory, config.masked_address, moment)
     except ValueParseError as error:
         raise TarantulaError(f"It cannot be the value: {error} Set the kind of {field.key} first.") from error
     _store(session, source.id, memory, row, value)

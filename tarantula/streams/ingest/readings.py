@@ -175,14 +175,14 @@ class _Ingestion:
 
     def _parse(self, field: SourceField, text: str) -> Value:
         try:
-            return typed_value(field, text, self._memory, self._config.address_shown, self._moment)
+            return typed_value(field, text, self._memory, self._config.masked_address, self._moment)
         except ValueParseError:
             wider = widened_kind(field, text, self._memory)
             if wider is field:
                 raise
             fields = tuple(wider if one.key == wider.key else one for one in self._config.fields)
             self._set_config(self._config.model_copy(update={"fields": fields}))
-            return typed_value(wider, text, self._memory, self._config.address_shown, self._moment)
+            return typed_value(wider, text, self._memory, self._config.masked_address, self._moment)
 
     def _is_expected(self, field: SourceField, row: str, text: str, value: Value) -> bool:
         """Whether a value is within the usual range or confirmed by now; otherwise put it aside."""

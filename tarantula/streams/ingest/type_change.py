@@ -75,7 +75,7 @@ def parse_history(
     memory = SourceMemory.of(session.get_one(SourceState, source.id).memory)
     parsed, done = [ParsedTexts(new, {}) for _, new in changed], 0
     for one in parsed:
-        reparser = TextReparser(one, memory, after.address_shown)
+        reparser = TextReparser(one, memory, after.masked_address)
         for series_id in session.scalars(_series(source, [one.field.key])).all():
             for batch in event_batches(session, series_id):
                 for event in batch:
@@ -102,7 +102,7 @@ def apply_type_change(
     known = list(parsed)
     for old, new in changed:
         texts = next((one for one in known if one.has_type_of(new)), ParsedTexts(new, {}))
-        reparser = TextReparser(texts, memory, after.address_shown)
+        reparser = TextReparser(texts, memory, after.masked_address)
         conversion = reparser.conversion_from(old)
         for series_id in session.scalars(_series(source, [new.key])).all():
             rewrite_events(session, series_id, reparser.reparse, conversion)

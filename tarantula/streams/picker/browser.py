@@ -31,13 +31,13 @@ SETTLE_SECONDS = 5.0
 async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
     """Execute the steps in order; raise `TarantulaError` naming the step that failed."""
     from playwright.async_api import Error as PlaywrightError
-    from playwright.async_api import TimeoutError as TooLate
+    from playwright.async_api import TimeoutError as PlaywrightTimeout
 
     for number, step in enumerate(steps, 1):
         where, value = fill_variables(step.where, variables), fill_variables(step.value, variables)
         try:
-            await _take(page, step.action, where, value)
-        except TooLate as error:
+            await _execute(page, step.action, where, value)
+        except PlaywrightTimeout as error:
             raise TarantulaError(
                 f"Step {number} ({step.action} {step.where[:80]}) failed: "
                 f"nothing matches within {STEP_TIMEOUT_SECONDS:g} seconds."
@@ -57,19 +57,19 @@ async def wait_until_settled(page: Page) -> None:
         await page.wait_for_load_state("networkidle", timeout=SETTLE_SECONDS * 1000)
 
 
-async def _take(page: Page, action: BrowserAction, where: str, value: str) -> None:
-    patience = STEP_TIMEOUT_SECONDS * 1000
+async def _execute(page: Page, action: BrowserAction, where: str, value: str) -> None:
+    timeout = STEP_TIMEOUT_SECONDS * 1000
     match action:
         case BrowserAction.GO:
-            await page.goto(where, timeout=patience)
+            await page.goto(where, timeout=timeout)
         case BrowserAction.FILL:
-            await page.fill(where, value, timeout=patience)
+            await page.fill(where, value, timeout=timeout)
         case BrowserAction.CHOOSE:
-            await page.select_option(where, value, timeout=patience)
+            await page.select_option(where, value, timeout=timeout)
         case BrowserAction.CLICK:
-            await page.click(where, timeout=patience)
+            await page.click(where, timeout=timeout)
         case BrowserAction.WAIT:
-            await page.wait_for_selector(where, timeout=patience)
+            await page.wait_for_selector(where, timeout=timeout)
 
 
 def _first_line(error: Exception) -> str:
@@ -85,15 +85,25 @@ MOST_REQUESTS = 200
 NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
 """Resource types that do not change the text of a page."""
-_SENT_ON = ("cookie", "content-type", "referer", "origin", "x-requested-with", "authorization", "accept-language")
-_OURS = frozenset({b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"})
+_FORWARDED_HEADERS = (
+    "cookie",
+    "content-type",
+    "referer",
+    "origin",
+    "x-requested-with",
+    "authorization",
+    "accept-language",
+)
+_DROPPED_HEADERS = frozenset(
+    {b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"}
+)
 
 
 class PickerBrowser:
     """Render pages in a browser, one at a time."""
 
-    def __init__(self, visitor: PickerClient, user_agent: str) -> None:
-        self._visitor = visitor
+    def __init__(self, client: PickerClient, user_agent: str) -> None:
+        self._client = client
         self._user_agent = user_agent
         self._turn = asyncio.Lock()
 
@@ -111,9 +121,9 @@ class PickerBrowser:
         from playwright.async_api import Error as PlaywrightError
 
         await asyncio.to_thread(check_browser)
-        answering = _Answering(self._visitor, origin_of(url), headers, allow_private)
+        handler = _RequestHandler(self._client, origin_of(url), headers, allow_private)
         try:
-            async with self._turn, asyncio.timeout(RENDER_TIMEOUT_SECONDS), self._page(answering) as page:
+            async with self._turn, asyncio.timeout(RENDER_TIMEOUT_SECONDS), self._page(handler) as page:
                 await page.goto(url)
                 await wait_until_settled(page)
                 await take_steps(page, steps, variables)
@@ -127,7 +137,7 @@ class PickerBrowser:
             raise TarantulaError(f"The browser could not show the page: {_first_line(error)}") from error
 
     @asynccontextmanager
-    async def _page(self, answering: _Answering) -> AsyncIterator[Page]:
+    async def _page(self, handler: _RequestHandler) -> AsyncIterator[Page]:
         from playwright.async_api import Error as PlaywrightError
         from playwright.async_api import async_playwright
 
@@ -136,31 +146,31 @@ class PickerBrowser:
             browser = await started.chromium.launch(**settings["PLAYWRIGHT_LAUNCH_OPTIONS"])
             try:
                 context = await browser.new_context(**settings["PLAYWRIGHT_CONTEXTS"]["default"])
-                await context.route("**", answering.answer)
+                await context.route("**", handler.handle)
                 await context.route_web_socket("**", lambda socket: socket.close())
                 try:
                     yield await context.new_page()
                 except PlaywrightError as error:
-                    if answering.shown or not answering.problem:
+                    if handler.shown or not handler.first_error:
                         raise
                     # Our reason for refusing the request is more useful than the browser's network error.
-                    raise TarantulaError(answering.problem) from error
+                    raise TarantulaError(handler.first_error) from error
             finally:
                 await browser.close()
 
 
-class _Answering:
+class _RequestHandler:
     """Answer the requests of one page with our HTTP client, under the same rules as for the page."""
 
-    def __init__(self, visitor: PickerClient, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
-        self._visitor = visitor
+    def __init__(self, client: PickerClient, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
+        self._client = client
         self._origin, self._headers = origin, headers
         self._allow_private = allow_private
         self._requests = 0
-        self.problem = ""
+        self.first_error = ""
         self.shown = False
 
-    async def answer(self, route: Route) -> None:
+    async def handle(self, route: Route) -> None:
         """Answer one request of the browser."""
         from playwright.async_api import Error as PlaywrightError
 
@@ -172,21 +182,21 @@ class _Answering:
                 await route.abort()
                 return
             try:
-                exchange = await self._ask(route, url)
+                exchange = await self._fetch(route, url)
             except TarantulaError as error:
-                self.problem = self.problem or str(error)
+                self.first_error = self.first_error or str(error)
                 await route.abort()
                 return
             await self._fulfil(route, exchange)
 
-    async def _ask(self, route: Route, url: str) -> Exchange:
+    async def _fetch(self, route: Route, url: str) -> Exchange:
         request = route.request
         headers = await request.all_headers()
-        told = {name: headers[name] for name in _SENT_ON if name in headers}
+        forwarded = {name: headers[name] for name in _FORWARDED_HEADERS if name in headers}
         if origin_of(url) == self._origin:
-            told.update(self._headers)
-        sent = SourceRequest(request.method, tuple(told.items()), request.post_data_buffer or b"")
-        return await self._visitor.get(
+            forwarded.update(self._headers)
+        sent = SourceRequest(request.method, tuple(forwarded.items()), request.post_data_buffer or b"")
+        return await self._client.get(
             PickerRequest(
                 url,
                 self._allow_private,
@@ -198,7 +208,7 @@ class _Answering:
         )
 
     async def _fulfil(self, route: Route, exchange: Exchange) -> None:
-        await _keep_cookies(route, exchange)
+        await _store_cookies(route, exchange)
         location = exchange.get(b"location") if 300 <= exchange.status < 400 else None
         if location is not None:
             # The browser would follow a redirect without asking us; a navigation by script comes back to us.
@@ -207,17 +217,19 @@ class _Answering:
             await route.fulfill(status=200, content_type="text/html", body=script)
             return
         self.shown = self.shown or route.request.is_navigation_request()
-        await route.fulfill(**_as_answer(exchange))
+        await route.fulfill(**_browser_response(exchange))
 
 
-def _as_answer(exchange: Exchange) -> dict[str, Any]:
+def _browser_response(exchange: Exchange) -> dict[str, Any]:
     kept = {
-        name.decode("latin-1"): value.decode("latin-1") for name, value in exchange.headers if name.lower() not in _OURS
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in exchange.headers
+        if name.lower() not in _DROPPED_HEADERS
     }
     return {"status": exchange.status, "headers": kept, "body": exchange.body}
 
 
-async def _keep_cookies(route: Route, exchange: Exchange) -> None:
+async def _store_cookies(route: Route, exchange: Exchange) -> None:
     """Store the cookies of a response in the browser, so that logins work."""
     from http.cookies import CookieError, SimpleCookie
 

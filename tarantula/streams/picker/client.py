@@ -56,14 +56,14 @@ class PickerClient:
         self._politeness = Politeness(VISIT_PAUSE_SECONDS, MOST_REMEMBERED_SERVERS)
         self._servers: OrderedDict[str, _Server] = OrderedDict()
 
-    async def get(self, wanted: PickerRequest) -> Exchange:
+    async def get(self, request: PickerRequest) -> Exchange:
         """Return the response after redirects; raise `TarantulaError` with the reason if there is none."""
-        url = parse_address(wanted.url)
+        url = parse_address(request.url)
         try:
-            async with asyncio.timeout(wanted.timeout):
-                return await self._follow(url, wanted)
+            async with asyncio.timeout(request.timeout):
+                return await self._follow(url, request)
         except TimeoutError:
-            raise TarantulaError(f"It took longer than {wanted.timeout:g} seconds. Try again later.") from None
+            raise TarantulaError(f"It took longer than {request.timeout:g} seconds. Try again later.") from None
         except DownloadError as error:
             raise TarantulaError(error.reason) from error
 
@@ -72,30 +72,32 @@ class PickerClient:
         for client in self._clients.values():
             await client.close()
 
-    async def _follow(self, url: str, wanted: PickerRequest) -> Exchange:
-        for _ in range(1 + wanted.redirects):
-            if wanted.robots:
-                await self._check_robots(url, wanted)
-            exchange = await self._visit(url, wanted)
+    async def _follow(self, url: str, request: PickerRequest) -> Exchange:
+        for _ in range(1 + request.redirects):
+            if request.robots:
+                await self._check_robots(url, request)
+            exchange = await self._visit(url, request)
             location = exchange.get(b"location") if 300 <= exchange.status < 400 else None
-            if location is None or not wanted.redirects:
+            if location is None or not request.redirects:
                 return exchange
             target = redirect_target(url, location.encode("latin-1"))
             if target is None or not is_web(target):
                 raise TarantulaError(f"{url} leads to {location[:200]!r}, which is not a web address.")
-            wanted, url = _led_on(wanted, exchange.status, url, target), target
-        raise TarantulaError(f"{wanted.url} redirects more than {wanted.redirects} times.")
+            request, url = _redirected(request, exchange.status, url, target), target
+        raise TarantulaError(f"{request.url} redirects more than {request.redirects} times.")
 
-    async def _check_robots(self, url: str, wanted: PickerRequest) -> None:
-        rules = self._robots.get(url) or await self._ask_robots(url, wanted)
+    async def _check_robots(self, url: str, request: PickerRequest) -> None:
+        rules = self._robots.get(url) or await self._fetch_robots(url, request)
         if not rules.allowed(url):
             raise TarantulaError(rules.reason)
 
-    async def _ask_robots(self, url: str, wanted: PickerRequest) -> RobotsRules:
+    async def _fetch_robots(self, url: str, request: PickerRequest) -> RobotsRules:
         robots = robots_url(url)
-        asked = PickerRequest(robots, wanted.allow_private, MAX_ROBOTS_BYTES * 4, wanted.timeout, robots=False)
+        robots_request = PickerRequest(
+            robots, request.allow_private, MAX_ROBOTS_BYTES * 4, request.timeout, robots=False
+        )
         try:
-            exchange = await self._follow(robots, asked)
+            exchange = await self._follow(robots, robots_request)
             rules = RobotsRules(exchange.status, exchange.body, robots)
         except DownloadError as error:
             rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", robots, error.reason)
@@ -105,7 +107,7 @@ class PickerClient:
         self._politeness.set_crawl_delay(server_of(url), rules.crawl_delay())
         return rules
 
-    async def _visit(self, url: str, wanted: PickerRequest) -> Exchange:
+    async def _visit(self, url: str, request: PickerRequest) -> Exchange:
         name = server_of(url)
         server = self._servers.setdefault(name, _Server(asyncio.Lock()))
         self._servers.move_to_end(name)
@@ -114,7 +116,7 @@ class PickerClient:
         async with server.turn:
             await _wait(name, server.free_at - _now())
             try:
-                exchange = await self._clients[wanted.allow_private].fetch(self._ask(url, wanted))
+                exchange = await self._clients[request.allow_private].fetch(self._build_request(url, request))
                 self._politeness.answered(name, exchange.status, exchange.get(b"retry-after"))
             except DownloadError as error:
                 if error.state in UNREACHED_STATES:
@@ -124,27 +126,27 @@ class PickerClient:
                 server.free_at = _now() + self._politeness.pause(name)
         return exchange
 
-    def _ask(self, url: str, wanted: PickerRequest) -> FetchRequest:
-        sent = wanted.sent
-        said = {"accept": ("Accept", wanted.accept), **{one[0].lower(): one for one in sent.headers}}
-        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in said.values()]
+    def _build_request(self, url: str, request: PickerRequest) -> FetchRequest:
+        sent = request.sent
+        headers_by_name = {"accept": ("Accept", request.accept), **{one[0].lower(): one for one in sent.headers}}
+        headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers_by_name.values()]
         headers.insert(0, (b"User-Agent", self._user_agent))
-        return FetchRequest(url, headers, sent.method, sent.body, timeout=wanted.timeout, max_size=wanted.max_size)
+        return FetchRequest(url, headers, sent.method, sent.body, timeout=request.timeout, max_size=request.max_size)
 
 
-def _led_on(wanted: PickerRequest, status: int, url: str, target: str) -> PickerRequest:
-    sent = wanted.sent.led_on(status, origin_of(url) == origin_of(target))
+def _redirected(request: PickerRequest, status: int, url: str, target: str) -> PickerRequest:
+    sent = request.sent.after_redirect(status, origin_of(url) == origin_of(target))
     if sent is None:
         raise TarantulaError(CROSS_ORIGIN_ERROR.format(server=server_of(target)))
-    return replace(wanted, sent=sent)
+    return replace(request, sent=sent)
 
 
-def parse_address(written: str) -> str:
+def parse_address(typed: str) -> str:
     """Return the canonical URL of a typed address; raise `TarantulaError` if it is not a web address."""
-    text = written.strip()
+    text = typed.strip()
     url = canonical(text if "://" in text else f"http://{text}") if text else None
     if url is None or not is_web(url):
-        raise TarantulaError(f"{written[:100]!r} is not a web address. Write it as https://example.org/page.")
+        raise TarantulaError(f"{typed[:100]!r} is not a web address. Write it as https://example.org/page.")
     return url
 
 

@@ -67,16 +67,16 @@ class DraftField:
     """Aggregation chosen by a person; the default of the kind otherwise."""
 
     @property
-    def what(self) -> ValueKind:
+    def effective_kind(self) -> ValueKind:
         """Effective kind."""
         return self.kind or self.guessed.kind
 
     @property
-    def in_unit(self) -> str:
+    def effective_unit(self) -> str:
         """Effective unit."""
         if self.unit is not None:
             return self.unit
-        return self.guessed.unit if self.what == self.guessed.kind else ""
+        return self.guessed.unit if self.effective_kind == self.guessed.kind else ""
 
 
 DRAFT_NAME = "draft"
@@ -103,11 +103,11 @@ class SourceDraft:
         self._tree = tree
         self._adapter, self._options = adapter, dict(options or {})
         self._named_by = named_by
-        self._ways: list[FollowPlan] = []
-        self._following: FollowMode | None = None
+        self._plans: list[FollowPlan] = []
+        self._mode: FollowMode | None = None
 
     @classmethod
-    def prepared(cls, answer: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
+    def from_source(cls, answer: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
         """Return a draft with the values of a complete source, such as one made by a category."""
         config = parse_source({"name": DRAFT_NAME, **values, "url": answer.url, **NO_REQUEST})
         draft = cls(answer, None, config.adapter, config.options)
@@ -127,7 +127,7 @@ class SourceDraft:
         draft._guess()
         return draft
 
-    def point(self, number: int, part: str = "") -> DraftField:
+    def pick(self, number: int, part: str = "") -> DraftField:
         """Add the picked element as a field; raise `TarantulaError` if it cannot be followed."""
         with self._turn:
             if self._tree is None:
@@ -136,14 +136,14 @@ class SourceDraft:
             same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
             if same:
                 raise TarantulaError(f"This was already picked: {same[0].title}.")
-            return self._take(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
+            return self._add(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
 
-    def offer(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
+    def add_value(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
         """Add a value of a document that is not an HTML page, by its place."""
         with self._turn:
-            return self._take(DraftField(title, text, guess_field([text]), place=dict(place)))
+            return self._add(DraftField(title, text, guess_field([text]), place=dict(place)))
 
-    def at(self, place: Mapping[str, Any]) -> DraftField | None:
+    def field_at(self, place: Mapping[str, Any]) -> DraftField | None:
         """Return the field at a place of the document, if any."""
         return next((one for one in self.fields if one.place == place), None)
 
@@ -151,38 +151,42 @@ class SourceDraft:
         """Remove a field, if present."""
         with self._turn:
             self.fields = [one for one in self.fields if one is not taken]
-            self._look()
+            self._update_plans()
 
-    def narrow(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
+    def restrict(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
         """Restrict a field to a part of the text or to an attribute; without either, use the whole text."""
         with self._turn:
             pick = taken.pick
             assert pick is not None, "only what was pointed at has parts"
             changed = Pick(pick.number, pick.element, " ".join(part.split()), attribute)
-            changed.taken()
+            changed.part_options()
             taken.pick, taken.text = changed, changed.text
-            self._look()
+            self._update_plans()
 
     @property
-    def ways(self) -> list[FollowPlan]:
+    def plans(self) -> list[FollowPlan]:
         """Possible follow plans, the most likely first."""
-        return self._ways
+        return self._plans
 
     @property
-    def way(self) -> FollowPlan | None:
+    def plan(self) -> FollowPlan | None:
         """The chosen follow plan."""
-        return next((way for way in self._ways if way.following == self._following), next(iter(self._ways), None))
+        return next((plan for plan in self._plans if plan.mode == self._mode), next(iter(self._plans), None))
 
-    def follow(self, following: FollowMode) -> None:
+    def choose_mode(self, mode: FollowMode) -> None:
         """Choose the follow mode."""
         with self._turn:
-            self._following = following
+            self._mode = mode
             self._guess()
 
-    def like_numbers(self) -> list[int]:
+    def similar_numbers(self) -> list[int]:
         """Return the numbers of the other elements that will be read."""
-        way = self.way
-        return [self._tree.number(one) for one in way.like] if way is not None and self._tree is not None else []
+        plan = self.plan
+        return (
+            [self._tree.number(one) for one in plan.similar_elements]
+            if plan is not None and self._tree is not None
+            else []
+        )
 
     def keys(self) -> list[str]:
         """Return a key for every field, made from its title."""
@@ -192,30 +196,30 @@ class SourceDraft:
     def configuration(self, **about: Any) -> dict[str, Any]:
         """Return the source configuration for `parse_source`."""
         with self._turn:
-            keys, way = self.keys(), self.way
-            options = dict(way.options if way is not None else self._options)
-            if (naming := self._naming()) is not None:
+            keys, plan = self.keys(), self.plan
+            options = dict(plan.options if plan is not None else self._options)
+            if (naming := self._naming_index()) is not None:
                 options["key"] = keys[naming]
-            places = way.places if way is not None else [one.place for one in self.fields]
+            places = plan.places if plan is not None else [one.place for one in self.fields]
             fields = [
                 {
                     "key": key,
                     "title": one.title,
-                    "kind": one.what,
-                    "unit": one.in_unit,
+                    "kind": one.effective_kind,
+                    "unit": one.effective_unit,
                     "aggregation": one.aggregation,
                     "place": place,
                 }
                 for key, one, place in zip(keys, self.fields, places, strict=True)
             ]
-            adapter = way.adapter if way is not None else self._adapter
+            adapter = plan.adapter if plan is not None else self._adapter
             read_how = {"adapter": adapter, "options": options, "fields": fields}
             return {"name": DRAFT_NAME, "url": self.answer.url, **about, **read_how}
 
-    def _naming(self) -> int | None:
+    def _naming_index(self) -> int | None:
         """Return the index of the field that names the rows, if any."""
-        if self.way is not None:
-            return self.way.named_by
+        if self.plan is not None:
+            return self.plan.named_by
         return next((number for number, one in enumerate(self.fields) if one.place == self._named_by), None)
 
     def reading(self, config: SourceConfig | None = None) -> SourceReading:
@@ -226,20 +230,20 @@ class SourceDraft:
         except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 
-    def _take(self, taken: DraftField) -> DraftField:
+    def _add(self, taken: DraftField) -> DraftField:
         if len(self.fields) >= MOST_FIELDS:
             raise TarantulaError(f"A source has at most {MOST_FIELDS} fields.")
         self.fields.append(taken)
         try:
-            self._look()
+            self._update_plans()
         except TarantulaError:
             self.fields.remove(taken)
             raise
         return taken
 
-    def _look(self) -> None:
+    def _update_plans(self) -> None:
         picks = [one.pick for one in self.fields if one.pick is not None]
-        self._ways = follow_plans(picks)
+        self._plans = follow_plans(picks)
         self._guess()
 
     def _guess(self) -> None:

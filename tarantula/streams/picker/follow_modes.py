@@ -41,7 +41,7 @@ def picked_cells(picks: Sequence[Pick]) -> PickedCells | None:
     if table is None:
         return None
     grid = grid_of(table)
-    body = [cells for cells in grid.rows[grid.heads :] if len(set(cells)) > 1]
+    body = [cells for cells in grid.rows[grid.header_rows :] if len(set(cells)) > 1]
     rows: list[int] = []
     columns: list[int] = []
     for cell in cells:
@@ -50,10 +50,10 @@ def picked_cells(picks: Sequence[Pick]) -> PickedCells | None:
             return None
         rows.append(row)
         columns.append(grid.places[cell][1])
-    naming = [_naming(body[row - 1]) for row in rows]
+    naming = [_naming_cell(body[row - 1]) for row in rows]
     return PickedCells(
         selector_for(table),
-        [{**_column(grid, column), **pick.taken()} for column, pick in zip(columns, picks, strict=True)],
+        [{**_column(grid, column), **pick.part_options()} for column, pick in zip(columns, picks, strict=True)],
         rows,
         [text_of(cell) if cell is not None else "" for cell in naming],
         any(cell == name for cell, name in zip(cells, naming, strict=True)),
@@ -69,7 +69,7 @@ def _column(grid: TableGrid, column: int) -> dict[str, Any]:
     return {"number": column + 1} | ({"column": grid.title_of(column)} if titles[column] else {})
 
 
-def _naming(cells: Sequence[Element | None]) -> Element | None:
+def _naming_cell(cells: Sequence[Element | None]) -> Element | None:
     """Return the cell that names a row, as in the `table` adapter: the first with a letter."""
     there = [cell for cell in cells if cell is not None and text_of(cell)]
     return next((cell for cell in there if any(map(str.isalpha, text_of(cell)))), next(iter(there), None))
@@ -81,7 +81,7 @@ LEAST_VALUES = 3
 """Smallest number of single values in a list."""
 MOST_SIBLINGS = 1000
 """Maximum number of siblings to compare."""
-_NEVER = frozenset(
+_NOT_BLOCKS = frozenset(
     {"html", "body", "head", "td", "th", "tbody", "thead", "tfoot", "table", "col", "colgroup", "option"}
 )
 
@@ -98,41 +98,43 @@ class SimilarBlocks(NamedTuple):
 
 def find_similar_blocks(elements: Sequence[Element]) -> SimilarBlocks | None:
     """Return the list of blocks similar to the one that contains all these elements, if any."""
-    found = [alike for block in _around(elements) if (alike := _alike(block, elements)) is not None]
+    found = [
+        similar for block in _common_ancestors(elements) if (similar := _similar_blocks(block, elements)) is not None
+    ]
     # Prefer the level with the most blocks; use a list of single values only if no larger block repeats.
-    return max(found, key=lambda alike: (alike.within != [":scope"], len(alike.blocks)), default=None)
+    return max(found, key=lambda similar: (similar.within != [":scope"], len(similar.blocks)), default=None)
 
 
-def _around(elements: Sequence[Element]) -> Iterator[Element]:
+def _common_ancestors(elements: Sequence[Element]) -> Iterator[Element]:
     """Yield the ancestors that contain all these elements, innermost first."""
     first, *others = elements
     for candidate in (first, *(node for node in first.ancestors if isinstance(node, Element))):
-        if candidate.tag not in _NEVER and all(one == candidate or candidate in one.ancestors for one in others):
+        if candidate.tag not in _NOT_BLOCKS and all(one == candidate or candidate in one.ancestors for one in others):
             yield candidate
 
 
-def _alike(block: Element, elements: Sequence[Element]) -> SimilarBlocks | None:
+def _similar_blocks(block: Element, elements: Sequence[Element]) -> SimilarBlocks | None:
     parent = block.parent
     if not isinstance(parent, Element):
         return None
     siblings = [node for node in parent if isinstance(node, Element) and node.tag == block.tag][:MOST_SIBLINGS]
     if len(siblings) < LEAST_BLOCKS:
         return None
-    classes = _common(block, siblings)
-    kin = [one for one in siblings if set(classes) <= set((one.attr("class") or "").split())]
+    classes = _shared_classes(block, siblings)
+    blocks = [one for one in siblings if set(classes) <= set((one.attr("class") or "").split())]
     within = [":scope" if one == block else selector_for(one, block) for one in elements]
-    full = [one for one in kin if all(way == ":scope" or one.select_one(way) is not None for way in within)]
+    full = [one for one in blocks if all(path == ":scope" or one.select_one(path) is not None for path in within)]
     least = LEAST_VALUES if within == [":scope"] else LEAST_BLOCKS
-    if len(full) < least or len(full) * 2 < len(kin) or block not in kin:
+    if len(full) < least or len(full) * 2 < len(blocks) or block not in blocks:
         return None
     css = f"{selector_for(parent)} > {block.tag}{''.join(f'.{name}' for name in classes)}"
     found = _document(block).select(css)
     # Only the first MOST_SIBLINGS siblings were compared.
-    chosen = found[: len(kin)] if len(siblings) == MOST_SIBLINGS else found
-    return SimilarBlocks(css, kin, within) if chosen == kin else None
+    chosen = found[: len(blocks)] if len(siblings) == MOST_SIBLINGS else found
+    return SimilarBlocks(css, blocks, within) if chosen == blocks else None
 
 
-def _common(block: Element, siblings: Sequence[Element]) -> list[str]:
+def _shared_classes(block: Element, siblings: Sequence[Element]) -> list[str]:
     """Return the stable classes that the block shares with its siblings."""
     owned = [(one.attr("class") or "").split() for one in siblings]
     return [name for name in stable_classes(block) if sum(name in classes for classes in owned) >= LEAST_BLOCKS]
@@ -165,12 +167,12 @@ class FollowMode(StrEnum):
 class FollowPlan:
     """Adapter configuration for one follow mode."""
 
-    following: FollowMode
+    mode: FollowMode
     adapter: str
     places: list[dict[str, Any]]
     """Place of each picked element."""
     options: dict[str, Any] = field(default_factory=dict)
-    like: list[Element] = field(default_factory=list)
+    similar_elements: list[Element] = field(default_factory=list)
     """Other elements that will be read."""
     detail: str = ""
     """Name or place of the row, or the number of rows or blocks."""
@@ -197,8 +199,10 @@ def _by_titles(cells: PickedCells) -> Iterator[FollowPlan]:
             yield FollowPlan(FollowMode.TITLES, "table", titles, table)
     else:
         yield from _one_row(cells, table)
-    like = [cell for row in cells.all_rows for column in cells.columns if column < len(row) and (cell := row[column])]
-    yield FollowPlan(FollowMode.ALL_ROWS, "table", cells.places, table, like, str(len(cells.all_rows)))
+    similar_elements = [
+        cell for row in cells.all_rows for column in cells.columns if column < len(row) and (cell := row[column])
+    ]
+    yield FollowPlan(FollowMode.ALL_ROWS, "table", cells.places, table, similar_elements, str(len(cells.all_rows)))
 
 
 def _one_row(cells: PickedCells, table: dict[str, Any]) -> Iterator[FollowPlan]:
@@ -209,29 +213,31 @@ def _one_row(cells: PickedCells, table: dict[str, Any]) -> Iterator[FollowPlan]:
     by_name = FollowPlan(FollowMode.ROW_NAME, "table", cells.places, {**table, "only": [name]}, [], name)
     # A person who picks the row's name with its values wants to know who holds that place.
     ways = [by_place, by_name] if cells.names_a_row else [by_name, by_place]
-    return (way for way in ways if way is by_place or name)
+    return (path for path in ways if path is by_place or name)
 
 
 def _blocks(picks: Sequence[Pick]) -> Iterator[FollowPlan]:
-    alike = find_similar_blocks([pick.element for pick in picks])
-    if alike is None:
+    similar = find_similar_blocks([pick.element for pick in picks])
+    if similar is None:
         return
-    places = [{"css": way, **pick.taken()} for way, pick in zip(alike.within, picks, strict=True)]
-    texts = [[_text_in(block, way) for block in alike.blocks] for way in alike.within]
-    like = [found for block in alike.blocks for way in alike.within if (found := _found_in(block, way)) is not None]
-    options, count = {"block": alike.css}, str(len(alike.blocks))
+    places = [{"css": path, **pick.part_options()} for path, pick in zip(similar.within, picks, strict=True)]
+    texts = [[_text_in(block, path) for block in similar.blocks] for path in similar.within]
+    similar_elements = [
+        found for block in similar.blocks for path in similar.within if (found := _element_in(block, path)) is not None
+    ]
+    options, count = {"block": similar.css}, str(len(similar.blocks))
     named_by = next((number for number, column in enumerate(texts) if len(picks) > 1 and _are_names(column)), None)
     if named_by is not None:
-        yield FollowPlan(FollowMode.BLOCKS, "blocks", places, options, like, count, named_by)
-    yield FollowPlan(FollowMode.NEWS, "blocks", places, options, like, count)
+        yield FollowPlan(FollowMode.BLOCKS, "blocks", places, options, similar_elements, count, named_by)
+    yield FollowPlan(FollowMode.NEWS, "blocks", places, options, similar_elements, count)
 
 
-def _found_in(block: Element, way: str) -> Element | None:
-    return block if way == ":scope" else block.select_one(way)
+def _element_in(block: Element, path: str) -> Element | None:
+    return block if path == ":scope" else block.select_one(path)
 
 
-def _text_in(block: Element, way: str) -> str:
-    found = _found_in(block, way)
+def _text_in(block: Element, path: str) -> str:
+    found = _element_in(block, path)
     return text_of(found) if found is not None else ""
 
 

@@ -39,10 +39,10 @@ class PageTree:
             )
 
     @classmethod
-    def of(cls, answer: SourceResponse) -> PageTree:
+    def of(cls, response: SourceResponse) -> PageTree:
         """Parse a response as the adapters do."""
         try:
-            return cls(parse_page(answer))
+            return cls(parse_page(response))
         except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 
@@ -66,7 +66,7 @@ LONGEST_SHEET = 1_000_000
 """Maximum number of characters of a stylesheet."""
 
 _SIDES = ("top", "right", "bottom", "left")
-_PLAIN = """
+_CSS_PROPERTIES = """
     align-content align-items align-self background background-color border border-collapse border-color border-radius
     border-spacing border-style border-width bottom box-shadow box-sizing caption-side clear color column-count
     column-gap columns cursor direction display flex flex-basis flex-direction flex-flow flex-grow flex-shrink
@@ -79,7 +79,7 @@ _PLAIN = """
 """
 ALLOWED_PROPERTIES = frozenset(
     {
-        *_PLAIN.split(),
+        *_CSS_PROPERTIES.split(),
         *(f"{part}-{side}" for part in ("margin", "padding", "border") for side in _SIDES),
         *(f"border-{side}-{what}" for side in _SIDES for what in ("color", "style", "width")),
     }
@@ -88,13 +88,13 @@ ALLOWED_PROPERTIES = frozenset(
 
 
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\n\r\f])?+|.)"
-_NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ESCAPE})++", re.DOTALL)
+_CSS_NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ESCAPE})++", re.DOTALL)
 """Names of functions and at-rules, which may contain CSS escapes."""
 
 
 def safe_css(text: str) -> str:
     """Return a stylesheet with all references removed."""
-    text = _undisguised(text[:LONGEST_SHEET])
+    text = _without_escapes(text[:LONGEST_SHEET])
     pieces: list[str] = []
     done = 0
     for start, end in spans_in_css(text):
@@ -103,16 +103,16 @@ def safe_css(text: str) -> str:
     return "".join((*pieces, text[done:]))
 
 
-def _undisguised(text: str) -> str:
+def _without_escapes(text: str) -> str:
     """Replace function and at-rule names that contain escapes, which could hide a reference."""
-    return _NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
+    return _CSS_NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
 
 
 NUMBER_ATTRIBUTE = "data-tarantula"
 """Attribute with the number of an element."""
 MOST_SHEETS, MOST_IMAGES = 20, 100
 """Maximum numbers of stylesheets and images shown."""
-_PICTURES = ("data:image/png", "data:image/gif", "data:image/jpeg", "data:image/webp")
+_IMAGE_DATA_URLS = ("data:image/png", "data:image/gif", "data:image/jpeg", "data:image/webp")
 
 _TAGS = frozenset(
     "html body main section article aside header footer nav address h1 h2 h3 h4 h5 h6 hgroup div p hr pre blockquote "
@@ -139,9 +139,16 @@ _ATTRIBUTES = {
     "details": frozenset({"open"}),
     **dict.fromkeys(("meter", "progress"), frozenset({"value", "min", "max"})),
 }
-_INERT = {"form": "div", "button": "span", "input": "span", "select": "span", "textarea": "span", "dialog": "div"}
+_REPLACED_TAGS = {
+    "form": "div",
+    "button": "span",
+    "input": "span",
+    "select": "span",
+    "textarea": "span",
+    "dialog": "div",
+}
 """Interactive elements and their inert replacements."""
-_GONE = frozenset(
+_REMOVED_TAGS = frozenset(
     "head script style link meta base title template noscript noframes noembed iframe frame frameset object embed "
     "applet param svg math canvas audio video source track map area portal xmp plaintext listing".split()
 )
@@ -152,9 +159,9 @@ _sanitizer = Sanitizer(
         attributes=_ATTRIBUTES,
         url_schemes=frozenset({"data"}),
         on_disallowed_tag=OnDisallowed.STRIP,
-        remove_with_content=_GONE,
+        remove_with_content=_REMOVED_TAGS,
         css_properties=ALLOWED_PROPERTIES,
-        transform_tags=_INERT,
+        transform_tags=_REPLACED_TAGS,
         custom_element_check=lambda name: True,
         allow_svg=False,
         allow_mathml=False,
@@ -240,7 +247,7 @@ def _prepare(element: Element, page: SafePage, base: str) -> None:
 
 def _image(element: Element, page: SafePage, base: str) -> None:
     address = element.attr("src") or ""
-    if address.startswith(_PICTURES):
+    if address.startswith(_IMAGE_DATA_URLS):
         return
     url = resolve(base, address) if address else None
     if url is None or not is_web(url) or (url not in page.images and len(page.images) >= MOST_IMAGES):
@@ -292,46 +299,46 @@ IMAGE_TYPES = frozenset(
 class PickerPage:
     """A page in the picker: the response, its element tree, and its sanitised form."""
 
-    answer: SourceResponse
+    response: SourceResponse
     tree: PageTree
     page: SafePage
     allow_private: bool
     """Whether stylesheets and images may be at private addresses, because the page itself is."""
 
     @classmethod
-    def at(cls, answer: SourceResponse, *, allow_private: bool) -> PickerPage:
+    def from_response(cls, response: SourceResponse, *, allow_private: bool) -> PickerPage:
         """Prepare a response for the picker."""
         # Two trees: one to read values from, and one that sanitising modifies.
-        shown = safe_page(PageTree.of(answer), answer.url)
-        return cls(answer, PageTree.of(answer), shown, allow_private)
+        shown = safe_page(PageTree.of(response), response.url)
+        return cls(response, PageTree.of(response), shown, allow_private)
 
-    async def sheet(self, number: int, visitor: PickerClient) -> str:
+    async def sheet(self, number: int, client: PickerClient) -> str:
         """Return one stylesheet without references."""
-        sheet = _one_of(self.page.sheets, number)
+        sheet = _item_at(self.page.sheets, number)
         if not sheet.url:
             return sheet.text
-        exchange = await self._ask(visitor, sheet.url, LONGEST_SHEET, "text/css")
+        exchange = await self._fetch(client, sheet.url, LONGEST_SHEET, "text/css")
         if media_type(exchange.get(b"content-type")) != "text/css":
             raise TarantulaError("This is not a stylesheet.")
         return safe_css(decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0])
 
-    async def image(self, number: int, visitor: PickerClient) -> tuple[bytes, str]:
+    async def image(self, number: int, client: PickerClient) -> tuple[bytes, str]:
         """Return one image and its media type."""
-        exchange = await self._ask(visitor, _one_of(self.page.images, number), LARGEST_IMAGE_BYTES, "image/*")
+        exchange = await self._fetch(client, _item_at(self.page.images, number), LARGEST_IMAGE_BYTES, "image/*")
         kind = media_type(exchange.get(b"content-type"))
         if kind not in IMAGE_TYPES:
             raise TarantulaError("This is not an image.")
         return exchange.body, kind
 
-    async def _ask(self, visitor: PickerClient, url: str, largest: int, accept: str) -> Exchange:
-        wanted = PickerRequest(url, self.allow_private, largest, PART_TIMEOUT_SECONDS, accept=accept)
-        exchange = await visitor.get(wanted)
+    async def _fetch(self, client: PickerClient, url: str, largest: int, accept: str) -> Exchange:
+        request = PickerRequest(url, self.allow_private, largest, PART_TIMEOUT_SECONDS, accept=accept)
+        exchange = await client.get(request)
         if exchange.status != 200:
             raise TarantulaError(f"The server answered {exchange.status}.")
         return exchange
 
 
-def _one_of(known: Sequence[Part], number: int) -> Part:
+def _item_at(known: Sequence[Part], number: int) -> Part:
     if not 0 <= number < len(known):
         raise TarantulaError("There is nothing at this address.")
     return known[number]

@@ -27,7 +27,7 @@ CONTEXT_CHARS = 24
 _NUMBERS = re.compile(
     rf"(?<![\w.,]){NUMBER_PATTERN}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
 )
-_PLAIN = r"\d(?:[\d.,:]*\d)?"
+_CHANGING_NUMBER = r"\d(?:[\d.,:]*\d)?"
 
 
 def parts_in(text: str) -> list[str]:
@@ -38,50 +38,57 @@ def parts_in(text: str) -> list[str]:
 
 def pattern_for(text: str, part: str) -> str:
     """Return a regular expression that finds a part of a text by its context; raise `TarantulaError` if none does."""
-    tidy = " ".join(part.split())
-    start = text.find(tidy) if tidy else -1
+    part_text = " ".join(part.split())
+    start = text.find(part_text) if part_text else -1
     if start < 0:
         raise TarantulaError(f"{part[:80]!r} is not a part of the text.")
-    if tidy == text:
+    if part_text == text:
         return ""
-    for pattern in _patterns(text, start, start + len(tidy)):
-        if len(pattern) <= 500 and (found := search_pattern(pattern, text)) is not None and found[1].strip() == tidy:
+    for pattern in _patterns(text, start, start + len(part_text)):
+        if (
+            len(pattern) <= 500
+            and (found := search_pattern(pattern, text)) is not None
+            and found[1].strip() == part_text
+        ):
             return pattern
     raise TarantulaError(f"{part[:80]!r} is ambiguous within the text. Choose a longer part.")
 
 
 def _patterns(text: str, start: int, end: int) -> Iterator[str]:
     part = text[start:end]
-    before, after = _known(text[max(0, start - CONTEXT_CHARS) : start]), _known(text[end : end + CONTEXT_CHARS])
-    kinds = [_of_kind(part), ".+?" if after or not before else ".+"]
+    before, after = (
+        _context_pattern(text[max(0, start - CONTEXT_CHARS) : start]),
+        _context_pattern(text[end : end + CONTEXT_CHARS]),
+    )
+    kinds = [_number_pattern(part), ".+?" if after or not before else ".+"]
     for kind in kinds:
         if kind is None:
             continue
         if kind != ".+?" and kind != ".+":
             # The text before a number identifies it; the text after it may be its unit.
             yield f"{before}({kind})"
-            yield f"^{_known(text[:start])}({kind})"
+            yield f"^{_context_pattern(text[:start])}({kind})"
         yield f"{before}({kind}){after or '$'}"
-        yield f"^{_known(text[:start])}({kind}){_known(text[end:])}$"
+        yield f"^{_context_pattern(text[:start])}({kind}){_context_pattern(text[end:])}$"
 
 
-def _of_kind(part: str) -> str | None:
+def _number_pattern(part: str) -> str | None:
     number = re.match(NUMBER_PATTERN, part)
     if number is None:
         return None
-    return NUMBER_PATTERN + _known(part[number.end() :])
+    return NUMBER_PATTERN + _context_pattern(part[number.end() :])
 
 
-def _known(text: str) -> str:
+def _context_pattern(text: str) -> str:
     """Return a pattern for the text around a part, in which numbers may change."""
-    return _PLAIN.join(re.escape(piece) for piece in re.split(_PLAIN, text))
+    return _CHANGING_NUMBER.join(re.escape(piece) for piece in re.split(_CHANGING_NUMBER, text))
 
 
 MOST_NEAR_NODES = 150
 """Maximum number of nodes on each side to search for a label."""
 VALUE_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
 """Attributes that may contain a value."""
-_SURE, _PERHAPS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
+_NAMING_LABELS, _NEARBY_LABELS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
 """Labels that name a value, and labels that are only near it."""
 
 
@@ -114,24 +121,24 @@ class Pick:
         own = {name: self.element.attr(name) or "" for name in VALUE_ATTRIBUTES}
         return {name: " ".join(value.split())[:200] for name, value in own.items() if value.strip()}
 
-    def taken(self) -> dict[str, Any]:
+    def part_options(self) -> dict[str, Any]:
         """Return the attribute and regular expression of the place, common to all adapters."""
-        said: dict[str, Any] = {}
+        options: dict[str, Any] = {}
         if self.attribute:
-            said["attribute"] = self.attribute
+            options["attribute"] = self.attribute
         if self.part and (pattern := pattern_for(self.whole, self.part)):
-            said["regex"] = pattern
-        return said
+            options["regex"] = pattern
+        return options
 
     def place(self) -> dict[str, Any]:
         """Return the place of the element on its page."""
         css = selector_for(self.element)
         if len(css) <= LONGEST_SELECTOR:
-            return {"css": css, **self.taken()}
+            return {"css": css, **self.part_options()}
         path = self.element.xpath_path()
         if len(path) > LONGEST_SELECTOR:
             raise TarantulaError("This element is nested too deeply. Choose one around it.")
-        return {"xpath": path, **self.taken()}
+        return {"xpath": path, **self.part_options()}
 
 
 def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
@@ -146,7 +153,7 @@ def pick_element(tree: PageTree, number: int, part: str = "") -> Pick:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     pick.part = " ".join(part.split())
-    pick.taken()
+    pick.part_options()
     return pick
 
 
@@ -154,22 +161,27 @@ def title_for(tree: PageTree, pick: Pick) -> str:
     """Return a title for a picked value, from its labels."""
     cell = pick.element.closest("td, th")
     table = cell.closest("table") if cell is not None else None
-    sight = LabelledPage(tree.document)
+    page_labels = LabelledPage(tree.document)
     if cell is not None and table is not None:
-        grid = sight.grid(table)
+        grid = page_labels.grid(table)
         if cell in grid.places and (title := grid.title_of(grid.places[cell][1])):
             return title[:60]
         if cell in grid.places and (title := row_title(grid, cell, frozenset())):
             return title.capitalize()[:60]
-    labels = sight.labels(pick.element)
+    labels = page_labels.labels(pick.element)
     named = [pick.element.attr("itemprop") or "", *(name.replace("-", " ") for name in stable_classes(pick.element))]
     headed = "title" if pick.element.closest("h1, h2, h3, h4, h5, h6") is not None else ""
-    words = (*(labels.get(by, "") for by in _SURE), *named, headed, *(labels.get(by, "") for by in _PERHAPS))
+    words = (
+        *(labels.get(by, "") for by in _NAMING_LABELS),
+        *named,
+        headed,
+        *(labels.get(by, "") for by in _NEARBY_LABELS),
+    )
     label = next(filter(None, words), pick.element.tag)
-    return (_as_written(pick.element, label) or label.capitalize())[:60]
+    return (_original_spelling(pick.element, label) or label.capitalize())[:60]
 
 
-def _as_written(element: Element, label: str) -> str:
+def _original_spelling(element: Element, label: str) -> str:
     """Return the original spelling of a folded label, from the text near an element."""
     near = chain(islice(element.preceding, MOST_NEAR_NODES), islice(element.following, MOST_NEAR_NODES))
     for node in near:

@@ -154,7 +154,7 @@ class StreamVisit:
 
     def redirected_to(self, url: str, status: int, is_private: bool) -> StreamVisit:
         """Return the visit that a redirect leads to; raise `InvalidResponse` if the request must not go there."""
-        sent = self.sent.led_on(status, origin_of(url) == origin_of(self.url))
+        sent = self.sent.after_redirect(status, origin_of(url) == origin_of(self.url))
         if sent is None:
             raise InvalidResponse(CROSS_ORIGIN_ERROR.format(server=server_of(url)))
         server = server_of(url)

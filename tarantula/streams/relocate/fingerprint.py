@@ -50,10 +50,10 @@ def shape_fits(shape: str, known: Iterable[str], *, loosely: bool) -> bool:
 
     If a text without numbers is known, every shape matches.
     """
-    return any(one in (shape, WORDS_SHAPE) or (loosely and _differ_by_unit(shape, one)) for one in known)
+    return any(one in (shape, WORDS_SHAPE) or (loosely and _differ_only_by_unit(shape, one)) for one in known)
 
 
-def _differ_by_unit(first: str, second: str) -> bool:
+def _differ_only_by_unit(first: str, second: str) -> bool:
     short, long = sorted((first, second), key=len)
     is_unit = long.count("9") == 1 and len(long) <= LONGEST_UNIT_SHAPE and ":" not in long
     return short == "9" and long.startswith("9") and is_unit
@@ -140,7 +140,7 @@ class ElementFingerprint:
         """Return the non-empty fields for storage."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name))}
 
-    def saw(self, text: str) -> None:
+    def add_text(self, text: str) -> None:
         """Add a text that was read: its shape and number."""
         shape = shape_of(text)
         if shape not in self.shapes:
@@ -171,22 +171,22 @@ def marks_in(labels: ElementLabels) -> list[str]:
 TextReader = Callable[[Element], str]
 """Function that returns the text of the field in an element; empty if there is none."""
 
-_NAMING = ("itemprop", "property", "name", "headers", "rel")
-_AROUND = 8
-_MARGINS = "aside, nav, footer"
+_NAMING_ATTRIBUTES = ("itemprop", "property", "name", "headers", "rel")
+_MOST_NEARBY_LABELS = 8
+_MARGIN_TAGS = "aside, nav, footer"
 _MOST_RIVALS = 8
 
 
 def own_names(element: Element) -> str:
     """Return the id, sorted classes and naming attributes of an element as one text."""
     classes = sorted((element.attr("class") or "").split())
-    named = sorted(f"{name}={value}" for name, value in _naming(element))
+    named = sorted(f"{name}={value}" for name, value in _naming_attributes(element))
     return " ".join((element.attr("id") or "", *classes, *named))[:300]
 
 
-def _naming(element: Element) -> Iterable[tuple[str, str]]:
+def _naming_attributes(element: Element) -> Iterable[tuple[str, str]]:
     for name, value in element.attrs.items():
-        if isinstance(value, str) and (name in _NAMING or name.startswith("data-")) and _is_name(value):
+        if isinstance(value, str) and (name in _NAMING_ATTRIBUTES or name.startswith("data-")) and _is_name(value):
             yield name, value
 
 
@@ -199,7 +199,7 @@ def unique_selectors(document: Document, element: Element) -> list[str]:
     wanted = []
     if _is_name(own_id := element.attr("id") or ""):
         wanted.append(f"#{escape_identifier(own_id)}")
-    for name, value in _naming(element):
+    for name, value in _naming_attributes(element):
         quoted = value.replace("\\", "\\\\").replace('"', '\\"')
         wanted.append(f'[{escape_identifier(name)}="{quoted}"]')
     classes = [name for name in (element.attr("class") or "").split() if _is_name(name)]
@@ -210,7 +210,7 @@ def unique_selectors(document: Document, element: Element) -> list[str]:
 def path_of(element: Element) -> str:
     """Return the path of an element by position from the root."""
     above = [element, *(one for one in element.ancestors if isinstance(one, Element))]
-    return " > ".join(map(_step, reversed(above[:60])))
+    return " > ".join(map(_position_selector, reversed(above[:60])))
 
 
 def named_path_of(document: Document, element: Element) -> list[str]:
@@ -218,28 +218,28 @@ def named_path_of(document: Document, element: Element) -> list[str]:
     below = [element]
     for above in islice((one for one in element.ancestors if isinstance(one, Element)), 12):
         if names := unique_selectors(document, above):
-            return [" > ".join((names[0], *map(_step, reversed(below))))]
+            return [" > ".join((names[0], *map(_position_selector, reversed(below))))]
         below.append(above)
     return []
 
 
-def _step(element: Element) -> str:
+def _position_selector(element: Element) -> str:
     before = sum(1 for one in element.previous_siblings if isinstance(one, Element) and one.tag == element.tag)
     return f"{escape_identifier(element.tag)}:nth-of-type({before + 1})"
 
 
 def nearby_labels(element: Element) -> list[list[str]]:
     """Return the labels before and after an element, nearest first."""
-    return [_labels(element.preceding), _labels(element.following)]
+    return [_labels_of(element.preceding), _labels_of(element.following)]
 
 
-def _labels(nodes: Iterable[Node]) -> list[str]:
+def _labels_of(nodes: Iterable[Node]) -> list[str]:
     labels: list[str] = []
     for node in islice(nodes, 150):
         seen = isinstance(node, Text) and isinstance(node.parent, Element) and node.parent.tag not in INVISIBLE_TAGS
         if seen and (label := as_label(text_of(node))):
             labels.append(label)
-            if len(labels) == _AROUND:
+            if len(labels) == _MOST_NEARBY_LABELS:
                 break
     return labels
 
@@ -279,7 +279,7 @@ def texts_of(elements: Iterable[Element], but: str) -> list[str]:
 
 def landmark_of(element: Element) -> str:
     """Return the margin area that contains an element; empty in the main content."""
-    margin = element.closest(_MARGINS)
+    margin = element.closest(_MARGIN_TAGS)
     return margin.tag if margin is not None else ""
 
 
@@ -296,11 +296,11 @@ def page_topic(document: Document) -> list[str]:
 
 
 def update_fingerprint(
-    sight: LabelledPage, known: ElementFingerprint, element: Element, text: str, labels: ElementLabels, day: int
+    page: LabelledPage, known: ElementFingerprint, element: Element, text: str, labels: ElementLabels, day: int
 ) -> ElementFingerprint:
     """Update a fingerprint from the element as it is now."""
-    document = sight.document
-    known.saw(text)
+    document = page.document
+    known.add_text(text)
     known.labels, known.tag, known.own = labels, element.tag, own_names(element)
     known.names = unique_selectors(document, element)
     known.paths = [path_of(element), *named_path_of(document, element)]
@@ -308,7 +308,7 @@ def update_fingerprint(
     others = find_rivals(element, known.shapes)
     known.rivals = texts_of(others, text)
     marks = known.marks
-    known.shared = bool(marks) and any(marks_in(sight.labels(other)) == marks for other in others)
+    known.shared = bool(marks) and any(marks_in(page.labels(other)) == marks for other in others)
     known.about, known.language = page_topic(document), language_of(document)
     known.landmark, known.day = landmark_of(element), day
     return known

@@ -18,11 +18,11 @@ LONGEST_CELL = 150
 
 RANKED_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 HEADINGS = (*RANKED_HEADINGS, "caption")
-_BORDERS = frozenset("td th tr li dd article section aside main body table form fieldset nav footer".split())
-_GROUPS = frozenset("li article section fieldset figure aside".split())
-_OWN_HEADINGS = frozenset("section article aside li nav footer table".split())
-_LEVELS = 4
-_SIBLINGS = 12
+_BOUNDARY_TAGS = frozenset("td th tr li dd article section aside main body table form fieldset nav footer".split())
+_GROUP_TAGS = frozenset("li article section fieldset figure aside".split())
+_SECTION_TAGS = frozenset("section article aside li nav footer table".split())
+_MOST_LEVELS = 4
+_MOST_SIBLINGS = 12
 
 
 class LabelledPage:
@@ -41,20 +41,20 @@ class LabelledPage:
 
     def labels(self, element: Element) -> ElementLabels:
         """Return the labels of an element by position."""
-        labels = self._in_table(element)
+        labels = self._table_labels(element)
         others = self.values - {element}
         if not labels:
-            labels["term"] = _term(element)
+            labels["term"] = _term_label(element)
             labels["column"] = title_above(element)
-            labels.update(self._beside(element))
+            labels.update(self._next_to(element))
             known = {label for label in labels.values() if label}
-            labels["group"] = _group(element, known, others)
+            labels["group"] = _group_label(element, known, others)
         labels["aria"] = as_label(element.attr("aria-label") or "")
-        headings = [labels.pop("caption", ""), *_headings(element)]
+        headings = [labels.pop("caption", ""), *_heading_labels(element)]
         labels.update(zip(HEADING_KEYS, (heading for heading in headings if heading), strict=False))
         return {where: label for where, label in labels.items() if label}
 
-    def _in_table(self, element: Element) -> ElementLabels:
+    def _table_labels(self, element: Element) -> ElementLabels:
         cell = element.closest("td, th")
         table = cell.closest("table") if cell is not None else None
         if cell is None or table is None or len(text_of(cell)) > LONGEST_CELL:
@@ -65,33 +65,33 @@ class LabelledPage:
         labels = {"row": row_title(grid, cell, self.values - {element})}
         labels["column"], labels["above"] = column_titles(grid, cell)
         if cell is not element:
-            labels.update(self._beside(element))
+            labels.update(self._next_to(element))
         if not any(labels.values()):
             return {}
         caption = table.select_one("caption")
         labels["caption"] = as_label(text_of(caption)) if caption is not None else ""
         return labels
 
-    def _beside(self, element: Element) -> ElementLabels:
+    def _next_to(self, element: Element) -> ElementLabels:
         node: Node = element
-        for _ in range(_LEVELS):
+        for _ in range(_MOST_LEVELS):
             parent = node.parent
             if not isinstance(parent, Element):
                 return {}
             before = self._nearest(node.previous_siblings, -1)
             after = self._nearest(node.next_siblings, 0)
-            if before and not (after and _begins_with_a_value(parent)):
+            if before and not (after and _starts_with_value(parent)):
                 return {"before": before}
             if after:
                 return {"after": after}
             # A label next to several values does not identify one of them.
-            if parent.tag in _BORDERS or text_of(parent) != text_of(element):
+            if parent.tag in _BOUNDARY_TAGS or text_of(parent) != text_of(element):
                 return {}
             node = parent
         return {}
 
     def _nearest(self, siblings: Iterator[Node], end: int) -> str:
-        for sibling in islice(siblings, _SIBLINGS):
+        for sibling in islice(siblings, _MOST_SIBLINGS):
             if isinstance(sibling, Element) and contains_any(sibling, self.values):
                 continue
             strings = strings_of(sibling)
@@ -100,25 +100,25 @@ class LabelledPage:
         return ""
 
 
-def _begins_with_a_value(parent: Element) -> bool:
+def _starts_with_value(parent: Element) -> bool:
     return not as_label(next(iter(parent.stripped_strings), ""))
 
 
-def _term(element: Element) -> str:
+def _term_label(element: Element) -> str:
     described = element.closest("dd")
     if described is not None:
-        for sibling in islice(described.previous_siblings, _SIBLINGS):
+        for sibling in islice(described.previous_siblings, _MOST_SIBLINGS):
             if isinstance(sibling, Element) and sibling.tag == "dt":
                 return as_label(text_of(sibling))
     return ""
 
 
-def _group(element: Element, known: set[str], values: frozenset[Element]) -> str:
+def _group_label(element: Element, known: set[str], values: frozenset[Element]) -> str:
     """Return the first words of the list entry or section that contains the element."""
     for above in islice(element.ancestors, 6):
         if not isinstance(above, Element) or above.tag in ("body", "main", "html"):
             return ""
-        if above.tag in _GROUPS or _is_repeated(above):
+        if above.tag in _GROUP_TAGS or _is_repeated(above):
             first = next((node for node in above.descendants if isinstance(node, Text) and node.data.strip()), None)
             if first is None or any(value in first.ancestors for value in values):
                 return ""
@@ -136,7 +136,7 @@ def _is_repeated(element: Element) -> bool:
     )
 
 
-def _headings(element: Element) -> list[str]:
+def _heading_labels(element: Element) -> list[str]:
     """Return the headings above an element, nearest first, each of a higher rank than the previous one."""
     found: list[str] = []
     node, rank = element, "h7"
@@ -157,7 +157,7 @@ def _headings(element: Element) -> list[str]:
 def _heading_in(element: Element) -> Element | None:
     if element.tag in RANKED_HEADINGS:
         return element
-    if element.tag in _OWN_HEADINGS or element.tag == "head":
+    if element.tag in _SECTION_TAGS or element.tag == "head":
         return None
     inside = element.select(", ".join(RANKED_HEADINGS))
     if not inside:

@@ -72,23 +72,23 @@ class ElementCandidate:
     element: Element
     text: str
     labels: ElementLabels
-    chosen: bool = False
+    is_selected: bool = False
     """Matched by the given selector."""
-    named: bool = False
+    has_unique_name: bool = False
     """Matched by a unique name."""
     on_path: bool = False
     near: float = 0.0
     """Share of the known surrounding labels that are still around it."""
-    has_company: bool = False
+    has_close_labels: bool = False
     """Whether a close label, other than its own, is still close."""
-    is_as_it_was: bool = False
+    is_unchanged: bool = False
     """Whether its tag, id, classes and naming attributes are unchanged."""
 
-    elsewhere: bool = False
+    paths_differ: bool = False
     """Whether the known paths lead to different elements."""
 
     @property
-    def by_structure(self) -> bool:
+    def is_in_place(self) -> bool:
         """Whether it is at its known position, or has most of its surroundings."""
         return self.on_path or self.near >= 0.5
 
@@ -96,20 +96,22 @@ class ElementCandidate:
 class ElementCandidates:
     """All candidates on one page."""
 
-    def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
-        self._sight, self._known, self._read = sight, known, read
-        self._document = sight.document
-        self._chosen = {innermost_element(element) for element in chosen[:MOST_CANDIDATES]}
+    def __init__(
+        self, page: LabelledPage, known: ElementFingerprint, selected: list[Element], read: TextReader
+    ) -> None:
+        self._page_labels, self._known, self._read = page, known, read
+        self._document = page.document
+        self._selected = {innermost_element(element) for element in selected[:MOST_CANDIDATES]}
         self._named = {innermost_element(element) for name in known.names for element in self._only(name)}
         self._on_path = {innermost_element(element) for path in known.paths for element in self._only(path)}
 
     def all(self) -> Iterator[ElementCandidate]:
         """Yield every candidate once."""
         seen = set[Element]()
-        for element in (*self._chosen, *self._named, *self._on_path, *self._like_it()):
+        for element in (*self._selected, *self._named, *self._on_path, *self._with_known_shape()):
             if element not in seen:
                 seen.add(element)
-                yield self._judged(element)
+                yield self._candidate(element)
 
     @cached_property
     def texts(self) -> list[str]:
@@ -137,7 +139,7 @@ class ElementCandidates:
         found = self._document.select(selector)
         return found if len(found) == 1 else []
 
-    def _like_it(self) -> Iterable[Element]:
+    def _with_known_shape(self) -> Iterable[Element]:
         """Return elements with a known text shape, if identifying labels are known."""
         if not self._known.marks:
             return ()
@@ -152,7 +154,7 @@ class ElementCandidates:
     def _fits(self, text: str) -> bool:
         return bool(text) and shape_fits(shape_of(text), self._known.shapes, loosely=True)
 
-    def _judged(self, element: Element) -> ElementCandidate:
+    def _candidate(self, element: Element) -> ElementCandidate:
         known = self._known
         around = nearby_labels(element) if known.near else [[], []]
         words = {word for some in around for word in some}
@@ -160,14 +162,14 @@ class ElementCandidates:
         return ElementCandidate(
             element,
             self._read(element),
-            self._sight.labels(element),
-            chosen=element in self._chosen,
-            named=element in self._named,
+            self._page_labels.labels(element),
+            is_selected=element in self._selected,
+            has_unique_name=element in self._named,
             on_path=element in self._on_path,
-            elsewhere=len(self._on_path) > 1,
+            paths_differ=len(self._on_path) > 1,
             near=share,
-            has_company=bool(self._closest(known.near) & self._closest(around)),
-            is_as_it_was=element.tag == known.tag and own_names(element) == known.own,
+            has_close_labels=bool(self._closest(known.near) & self._closest(around)),
+            is_unchanged=element.tag == known.tag and own_names(element) == known.own,
         )
 
 
@@ -178,84 +180,86 @@ FAR_OUTSIDE_FACTOR = 10.0
 class ElementSearch:
     """Search a changed page for a known element."""
 
-    def __init__(self, sight: LabelledPage, known: ElementFingerprint, chosen: list[Element], read: TextReader) -> None:
-        self._sight, self._known, self._document = sight, known, sight.document
-        self._page = ElementCandidates(sight, known, chosen, read)
+    def __init__(
+        self, page: LabelledPage, known: ElementFingerprint, selected: list[Element], read: TextReader
+    ) -> None:
+        self._page_labels, self._known, self._document = page, known, page.document
+        self._page = ElementCandidates(page, known, selected, read)
         self._candidates = [candidate for candidate in self._page.all() if candidate.text]
 
     def outcome(self) -> LocateResult:
         """Return the location of the value, if it is certain."""
         known = self._known
         if has_other_topic(known, page_topic(self._document)) and not self._is_translated():
-            return self._another_page()
+            return self._another_all()
         exactly, loosely = ([one for one in self._candidates if self._fits(one, loosely=way)] for way in (False, True))
         if not known.marks:
-            return self._by_place(exactly) if exactly else self._nothing_like_it()
+            return self._by_position(exactly) if exactly else self._without_match()
         for like in (exactly, loosely):
-            if same := [one for one in like if self._has_its_words(one)]:
-                return self._by_words(same)
-        return self._with_other_words(loosely) if loosely else self._nothing_like_it()
+            if same := [one for one in like if self._has_identifying_labels(one)]:
+                return self._by_labels(same)
+        return self._with_other_labels(loosely) if loosely else self._without_match()
 
     def _fits(self, one: ElementCandidate, *, loosely: bool) -> bool:
         return shape_fits(shape_of(one.text), self._known.shapes, loosely=loosely)
 
-    def _another_page(self) -> LocateResult:
-        there = [one for one in self._candidates if one.chosen or one.named]
+    def _another_all(self) -> LocateResult:
+        matching = [one for one in self._candidates if one.is_selected or one.has_unique_name]
         now = _quoted([words for words in page_topic(self._document) if words])
         why = f"The page was about {_quoted([words for words in self._known.about if words])}, and is now about {now}."
-        return _unsure(_best(there), why) if there else NotLocated(why)
+        return _doubtful(_best(matching), why) if matching else NotLocated(why)
 
-    def _by_words(self, same: list[ElementCandidate]) -> LocateResult:
-        one = self._the_only(same)
+    def _by_labels(self, same: list[ElementCandidate]) -> LocateResult:
+        one = self._single(same)
         if one is None:
-            return _unsure(_best(same), f"{len(same)} values on the page have the same labels.")
-        if complaint := self._complaint(one):
-            return _unsure(one, complaint)
-        if self._known.shared and not (one.chosen and one.on_path):
-            return _unsure(one, "Other values had the same labels, and it is no longer in its place.")
+            return _doubtful(_best(same), f"{len(same)} values on the page have the same labels.")
+        if contradiction := self._contradiction(one):
+            return _doubtful(one, contradiction)
+        if self._known.shared and not (one.is_selected and one.on_path):
+            return _doubtful(one, "Other values had the same labels, and it is no longer in its place.")
         headings = [self._known.labels[where] for where in HEADING_KEYS if where in self._known.labels]
-        in_its_part = any(heading in one.labels.values() for heading in headings)
-        if one.chosen or one.named or one.by_structure or in_its_part:
-            return _found(one)
-        return _unsure(one, "Only its labels are the same; everything around it is new.")
+        under_known_heading = any(heading in one.labels.values() for heading in headings)
+        if one.is_selected or one.has_unique_name or one.is_in_place or under_known_heading:
+            return _located(one)
+        return _doubtful(one, "Only its labels are the same; everything around it is new.")
 
-    def _with_other_words(self, like: list[ElementCandidate]) -> LocateResult:
+    def _with_other_labels(self, like: list[ElementCandidate]) -> LocateResult:
         one = _best(like)
         there = set(one.labels.values())
         if self._is_translated() and all(mark in there or mark not in self._page.words for mark in self._known.marks):
-            as_before = one.chosen and one.on_path and one.is_as_it_was
+            as_before = one.is_selected and one.on_path and one.is_unchanged
             alone = count_twins(one.element, self._known.shapes) == self._known.twins
-            if as_before and alone and not self._complaint(one):
-                return _found(one)
-        if not (one.chosen or one.named):
+            if as_before and alone and not self._contradiction(one):
+                return _located(one)
+        if not (one.is_selected or one.has_unique_name):
             return NotLocated(f"{_quoted(self._known.marks)} is not on the page, or no matching value is next to it.")
         now = [label for label in one.labels.values() if label not in self._known.labels.values()]
         before = _quoted(self._known.marks)
-        said = f"{before} was next to it; now it is {_quoted(now)}." if now else f"{before} was next to it."
-        return _unsure(one, said)
+        reason = f"{before} was next to it; now it is {_quoted(now)}." if now else f"{before} was next to it."
+        return _doubtful(one, reason)
 
-    def _by_place(self, like: list[ElementCandidate]) -> LocateResult:
-        sure = [one for one in like if (one.chosen or one.named) and one.by_structure]
-        one = self._the_only(sure)
-        if one is None or one.elsewhere:
-            return _unsure(_best(like), "The page has changed, and the value was identified only by its place.")
-        complaint = self._complaint(one)
-        return _unsure(one, complaint) if complaint else _found(one)
+    def _by_position(self, like: list[ElementCandidate]) -> LocateResult:
+        sure = [one for one in like if (one.is_selected or one.has_unique_name) and one.is_in_place]
+        one = self._single(sure)
+        if one is None or one.paths_differ:
+            return _doubtful(_best(like), "The page has changed, and the value was identified only by its place.")
+        contradiction = self._contradiction(one)
+        return _doubtful(one, contradiction) if contradiction else _located(one)
 
-    def _the_only(self, candidates: list[ElementCandidate]) -> ElementCandidate | None:
+    def _single(self, candidates: list[ElementCandidate]) -> ElementCandidate | None:
         if len({one.text for one in candidates}) == 1:
             return _best(candidates)
         twins_now = [one for one in candidates if count_twins(one.element, self._known.shapes) == self._known.twins]
         for narrowed in (
-            [one for one in candidates if one.named],
-            [one for one in candidates if one.is_as_it_was and self._known.own] if _are_beside(candidates) else [],
-            [one for one in twins_now if one.chosen and one.on_path and one.is_as_it_was],
+            [one for one in candidates if one.has_unique_name],
+            [one for one in candidates if one.is_unchanged and self._known.own] if _are_siblings(candidates) else [],
+            [one for one in twins_now if one.is_selected and one.on_path and one.is_unchanged],
         ):
             if len(narrowed) == 1:
                 return narrowed[0]
         return None
 
-    def _has_its_words(self, one: ElementCandidate) -> bool:
+    def _has_identifying_labels(self, one: ElementCandidate) -> bool:
         """Whether a candidate has the identifying labels, and no label contradicts them."""
         now = one.labels
         known, there = self._known.labels, set(now.values())
@@ -266,40 +270,44 @@ class ElementSearch:
                 continue
             if label in self._page.headings if where in HEADING_KEYS else (where in now or label in self._page.words):
                 return False
-        is_in_its_place = one.chosen and one.on_path and one.is_as_it_was
-        if is_in_its_place or len(self._known.marks) > 1:
+        at_known_position = one.is_selected and one.on_path and one.is_unchanged
+        if at_known_position or len(self._known.marks) > 1:
             return True
         # A single identifying label is not enough: the surroundings must match too.
-        is_in_its_part = known.get("heading", "") in {"", *there}
-        return is_in_its_part and one.has_company and not any(self._is_new(now.get(at)) for at in ("group", "heading"))
+        in_known_section = known.get("heading", "") in {"", *there}
+        return (
+            in_known_section
+            and one.has_close_labels
+            and not any(self._is_new_label(now.get(at)) for at in ("group", "heading"))
+        )
 
-    def _is_new(self, label: str | None) -> bool:
+    def _is_new_label(self, label: str | None) -> bool:
         """Whether a group or heading label was not near the value before."""
         known = self._known
         return label is not None and label not in (*known.labels.values(), *known.around, *known.about)
 
-    def _complaint(self, one: ElementCandidate) -> str:
+    def _contradiction(self, one: ElementCandidate) -> str:
         known = self._known
-        named = [other for other in self._candidates if other.named and other.text != one.text]
-        if named and not one.named:
+        named = [other for other in self._candidates if other.has_unique_name and other.text != one.text]
+        if named and not one.has_unique_name:
             return f"The element with its name has another text now: {named[0].text[:60]!r}."
-        is_one_of_them = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
-        if is_one_of_them and known.last in self._page.texts:
+        is_rival = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
+        if is_rival and known.last in self._page.texts:
             return "It is the text that was next to it, and its own text is elsewhere on the page."
-        if landmark_of(one.element) != known.landmark and not one.chosen:
+        if landmark_of(one.element) != known.landmark and not one.is_selected:
             return "It is in another part of the page."
-        width = FAR_OUTSIDE_FACTOR if one.chosen and one.is_as_it_was else 1.0
+        width = FAR_OUTSIDE_FACTOR if one.is_selected and one.is_unchanged else 1.0
         number = number_in(one.text) if shape_of(one.text).count("9") == 1 else None
         if number is not None and not is_usual(number, known.numbers, width):
             return f"The page has changed, and {one.text[:60]!r} is far outside the usual range."
         return ""
 
-    def _nothing_like_it(self) -> LocateResult:
-        there = [one for one in self._candidates if one.chosen or one.named]
-        if not there:
+    def _without_match(self) -> LocateResult:
+        matching = [one for one in self._candidates if one.is_selected or one.has_unique_name]
+        if not matching:
             return NotLocated("Nothing on the page matches its selector or its fingerprint.")
-        one = _best(there)
-        return _unsure(one, f"In place of texts such as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
+        one = _best(matching)
+        return _doubtful(one, f"In place of texts such as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
 
     def _is_translated(self) -> bool:
         now = language_of(self._document)
@@ -311,49 +319,53 @@ def has_other_topic(known: ElementFingerprint, now: list[str]) -> bool:
     return all(before and after and before != after for before, after in zip(known.about, now, strict=False))
 
 
-def _are_beside(candidates: list[ElementCandidate]) -> bool:
+def _are_siblings(candidates: list[ElementCandidate]) -> bool:
     return len({one.element.parent for one in candidates}) == 1
 
 
-def _found(one: ElementCandidate) -> Located:
+def _located(one: ElementCandidate) -> Located:
     return Located(one.element, one.text, one.labels, moved=True)
 
 
-def _unsure(one: ElementCandidate, why: str) -> LocatedDoubtfully:
+def _doubtful(one: ElementCandidate, why: str) -> LocatedDoubtfully:
     return LocatedDoubtfully(one.text, why, one.element)
 
 
 def _best(candidates: list[ElementCandidate]) -> ElementCandidate:
-    return max(candidates, key=lambda one: (one.chosen + one.named + one.on_path + one.near, one.chosen))
+    return max(
+        candidates, key=lambda one: (one.is_selected + one.has_unique_name + one.on_path + one.near, one.is_selected)
+    )
 
 
 def _quoted(words: Sequence[str]) -> str:
     return " and ".join(f"“{word[:60]}”" for word in words)
 
 
-def locate(sight: LabelledPage, known: ElementFingerprint, chosen: Sequence[Element], read: TextReader) -> LocateResult:
-    """Return where a known value is now; *chosen* are the elements that its selector matches."""
-    for element in _where_it_was(sight, known, chosen):
+def locate(
+    page: LabelledPage, known: ElementFingerprint, selected: Sequence[Element], read: TextReader
+) -> LocateResult:
+    """Return where a known value is now; *selected* are the elements that its selector matches."""
+    for element in _expected_elements(page, known, selected):
         text = read(element)
         is_there = path_of(element) in known.paths[:1] and element.tag == known.tag and own_names(element) == known.own
-        is_it = is_there and (_is_the_same(sight, known, element, text) if known.marks else text == known.last)
-        if text and is_it:
+        is_same = is_there and (_is_unchanged(page, known, element, text) if known.marks else text == known.last)
+        if text and is_same:
             return Located(element, text, known.labels)
-    return ElementSearch(sight, known, list(chosen), read).outcome()
+    return ElementSearch(page, known, list(selected), read).outcome()
 
 
-def _where_it_was(sight: LabelledPage, known: ElementFingerprint, chosen: Sequence[Element]) -> list[Element]:
+def _expected_elements(page: LabelledPage, known: ElementFingerprint, selected: Sequence[Element]) -> list[Element]:
     """Return the single element that the selector matches, or the known location if the selector had failed before."""
     if known.strayed:
-        found = sight.document.select(known.paths[0]) if known.paths and known.marks else []
+        found = page.document.select(known.paths[0]) if known.paths and known.marks else []
         return [innermost_element(element) for element in found[:1]]
-    return [innermost_element(chosen[0])] if len(chosen) == 1 else []
+    return [innermost_element(selected[0])] if len(selected) == 1 else []
 
 
-def _is_the_same(sight: LabelledPage, known: ElementFingerprint, element: Element, text: str) -> bool:
+def _is_unchanged(page: LabelledPage, known: ElementFingerprint, element: Element, text: str) -> bool:
     return (
         shape_fits(shape_of(text), known.shapes, loosely=True)
-        and sight.labels(element) == known.labels
+        and page.labels(element) == known.labels
         and count_twins(element, known.shapes) == known.twins
-        and not has_other_topic(known, page_topic(sight.document))
+        and not has_other_topic(known, page_topic(page.document))
     )

@@ -23,7 +23,7 @@ class TableGrid:
     """Cells by row and column; ``None`` where there is no cell."""
 
     rows: list[list[Element | None]] = field(default_factory=list)
-    heads: int = 0
+    header_rows: int = 0
     """Number of header rows."""
     places: dict[Element, tuple[int, int]] = field(default_factory=dict)
     """First row and first column of each cell."""
@@ -31,7 +31,7 @@ class TableGrid:
     def titles_of(self, column: int) -> list[str]:
         """Return the header texts above a column, from top to bottom."""
         titles: list[Element] = []
-        for row in self.rows[: self.heads]:
+        for row in self.rows[: self.header_rows]:
             cell = row[column] if column < len(row) else None
             if cell is not None and cell not in titles:
                 titles.append(cell)
@@ -49,14 +49,14 @@ class TableGrid:
 def grid_of(table: Element) -> TableGrid:
     """Return the grid of a table, without nested tables."""
     grid = TableGrid()
-    open_below: dict[int, tuple[int, Element]] = {}
-    written = list(islice(_rows_of(table), MOST_TABLE_ROWS))
-    for row in written:
-        grid.rows.append(_placed(row, open_below))
+    spanning: dict[int, tuple[int, Element]] = {}
+    table_rows = list(islice(_rows_of(table), MOST_TABLE_ROWS))
+    for row in table_rows:
+        grid.rows.append(_row_cells(row, spanning))
         for column, cell in enumerate(grid.rows[-1]):
             if cell is not None:
                 grid.places.setdefault(cell, (len(grid.rows) - 1, column))
-    grid.heads = _heads(written) or _plain_head(grid.rows)
+    grid.header_rows = _count_header_rows(table_rows) or _count_plain_header(grid.rows)
     return grid
 
 
@@ -76,51 +76,51 @@ def cells_of(row: Element) -> list[Element]:
     return [cell for cell in row if isinstance(cell, Element) and cell.tag in CELL_TAGS]
 
 
-def _placed(row: Element, open_below: dict[int, tuple[int, Element]]) -> list[Element | None]:
+def _row_cells(row: Element, spanning: dict[int, tuple[int, Element]]) -> list[Element | None]:
     placed: list[Element | None] = []
 
     def fill_from_above() -> None:
-        while len(placed) in open_below:
-            left, cell = open_below.pop(len(placed))
+        while len(placed) in spanning:
+            left, cell = spanning.pop(len(placed))
             if left > 1:
-                still_open[len(placed)] = (left - 1, cell)
+                still_spanning[len(placed)] = (left - 1, cell)
             placed.append(cell)
 
-    still_open: dict[int, tuple[int, Element]] = {}
+    still_spanning: dict[int, tuple[int, Element]] = {}
     for cell in cells_of(row):
         fill_from_above()
         width, height = _span(cell, "colspan", MOST_TABLE_COLUMNS), _span(cell, "rowspan", MOST_TABLE_ROWS)
         for _ in range(min(width, MOST_TABLE_COLUMNS - len(placed))):
             if height > 1:
-                still_open[len(placed)] = (height - 1, cell)
+                still_spanning[len(placed)] = (height - 1, cell)
             placed.append(cell)
-    while open_below and len(placed) < MOST_TABLE_COLUMNS:
-        if len(placed) not in open_below:
+    while spanning and len(placed) < MOST_TABLE_COLUMNS:
+        if len(placed) not in spanning:
             placed.append(None)
         fill_from_above()
-    open_below.clear()
-    open_below.update(still_open)
+    spanning.clear()
+    spanning.update(still_spanning)
     return placed
 
 
 def _span(cell: Element, name: str, most: int) -> int:
-    written = cell.attr(name) or ""
-    return min(max(int(written), 1), most) if written.isascii() and written.isdigit() and len(written) < 9 else 1
+    declared = cell.attr(name) or ""
+    return min(max(int(declared), 1), most) if declared.isascii() and declared.isdigit() and len(declared) < 9 else 1
 
 
-def _heads(rows: list[Element]) -> int:
+def _count_header_rows(rows: list[Element]) -> int:
     """Count the header rows: those of a thead, or those at the top with only th cells."""
-    heads = 0
+    header_rows = 0
     for row in rows:
         cells = cells_of(row)
         in_head = isinstance(row.parent, Element) and row.parent.tag == "thead"
         if not in_head and (not cells or any(cell.tag == "td" for cell in cells)):
             break
-        heads += 1
-    return heads
+        header_rows += 1
+    return header_rows
 
 
-def _plain_head(rows: list[list[Element | None]]) -> int:
+def _count_plain_header(rows: list[list[Element | None]]) -> int:
     """Return 1 if the first row has only words and the second has a number, for tables without th; else 0."""
     if len(rows) < 2 or len(rows[0]) < 2:
         return 0
@@ -156,7 +156,7 @@ def row_title(grid: TableGrid, cell: Element, values: frozenset[Element]) -> str
 def column_titles(grid: TableGrid, cell: Element) -> tuple[str, str]:
     """Return the lowest column title above a cell, and the titles above that one."""
     row, column = grid.places[cell]
-    if row < grid.heads:
+    if row < grid.header_rows:
         return "", ""
     *above, title = grid.titles_of(column) or [""]
     return as_title(title), as_title(" ".join(above))
@@ -175,8 +175,8 @@ def title_above(element: Element) -> str:
             or rows.tag in CELL_TAGS
         ):
             return ""
-        parts, first = _elements(row), next(iter(_elements(rows)), row)
-        texts = [text_of(part) for part in _elements(first)] if first is not row else []
+        parts, first = _child_elements(row), next(iter(_child_elements(rows)), row)
+        texts = [text_of(part) for part in _child_elements(first)] if first is not row else []
         titles = [as_title(text) if not any(map(str.isdigit, text)) else "" for text in texts]
         if len(parts) > 1 and len(titles) == len(parts) and all(titles) and first.tag == row.tag:
             return titles[parts.index(node)]
@@ -189,7 +189,7 @@ def contains_any(element: Element, values: frozenset[Element]) -> bool:
     return any(value is element or element in value.ancestors for value in values)
 
 
-def _elements(parent: Element) -> list[Element]:
+def _child_elements(parent: Element) -> list[Element]:
     return [child for child in parent.children if isinstance(child, Element)]
 
 
@@ -200,13 +200,13 @@ MOST_TABLES = 200
 def find_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> TableGrid | str:
     """Return the table that a selector matches, or the only one with all titles; or the reason why there is none."""
     fitting = select_css(document, selector)[:MOST_TABLES] if selector else []
-    chosen = [table for element in fitting if (table := _table_at(element)) is not None]
+    chosen = [table for element in fitting if (table := _table_of(element)) is not None]
     if not titles and not rows:
         return (
             grid_of(chosen[0]) if len(chosen) == 1 else f"The selector matches {len(chosen) or 'no'} tables, not one."
         )
     for tables in (chosen, document.select("table")[:MOST_TABLES]):
-        grids = [grid for table in tables if _has(grid := grid_of(table), titles, rows)]
+        grids = [grid for table in tables if _has_titles(grid := grid_of(table), titles, rows)]
         if len(grids) == 1:
             return grids[0]
         if len(grids) > 1:
@@ -214,11 +214,11 @@ def find_table(document: Document, selector: str, titles: AbstractSet[str], rows
     return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
 
 
-def _table_at(element: Element) -> Element | None:
+def _table_of(element: Element) -> Element | None:
     return element if element.tag == "table" else element.select_one("table") or element.closest("table")
 
 
-def _has(grid: TableGrid, titles: AbstractSet[str], rows: AbstractSet[str]) -> bool:
+def _has_titles(grid: TableGrid, titles: AbstractSet[str], rows: AbstractSet[str]) -> bool:
     if not titles <= {fold_text(title) for title in grid.titles()}:
         return False
     return not rows or rows <= {fold_text(row_name(cells, None)) for cells in grid.rows}

@@ -61,15 +61,15 @@ LONGEST_INTERVAL_SECONDS = 366 * 86400
 INTERVAL_ERROR = "The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d."
 
 
-def _read_interval(value: object) -> object:
+def _parse_interval(value: object) -> object:
     """Return seconds from a number or from a text such as 5m."""
     try:
         return float(value) if isinstance(value, str) else value
     except ValueError:
-        return _duration(str(value))
+        return _parse_duration(str(value))
 
 
-def _duration(text: str) -> float:
+def _parse_duration(text: str) -> float:
     try:
         return float(parse_duration(text) or 0)
     except ValueError:
@@ -82,7 +82,7 @@ def _check_interval(seconds: float) -> float:
     return seconds
 
 
-IntervalSeconds = Annotated[float, BeforeValidator(_read_interval), AfterValidator(_check_interval)]
+IntervalSeconds = Annotated[float, BeforeValidator(_parse_interval), AfterValidator(_check_interval)]
 
 
 class SourceStatus(StrEnum):
@@ -131,7 +131,7 @@ class BrowserStep(BaseModel):
     """Text to fill in or option to select; {words} in braces are variables."""
 
     @model_validator(mode="after")
-    def _says_where(self, info: ValidationInfo) -> Self:
+    def _check_target(self, info: ValidationInfo) -> Self:
         if not self.where.strip() and info.context != STORED_CONTEXT:
             what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
             raise ValueError(f"The step {self.action} needs a target: write {what} behind it.")
@@ -169,7 +169,7 @@ class SourceField(BaseModel):
     """Where the field is, in the form that the adapter needs."""
 
     @model_validator(mode="after")
-    def _has_a_unit_that_is_known(self, info: ValidationInfo) -> Self:
+    def _check_unit(self, info: ValidationInfo) -> Self:
         from tarantula.streams.values import check_unit
 
         if self.unit and self.kind is not None and info.context != STORED_CONTEXT:
@@ -247,7 +247,7 @@ class SourceConfig(BaseModel):
         return fill_variables(self.url, self.variables)
 
     @property
-    def address_shown(self) -> str:
+    def masked_address(self) -> str:
         """The URL with secrets masked, for storage and display."""
         return fill_variables(
             self.url, {name: SECRET_PLACEHOLDER if is_secret(name) else value for name, value in self.variables.items()}
@@ -272,27 +272,27 @@ class SourceConfig(BaseModel):
 
     @field_validator("headers")
     @classmethod
-    def _can_be_said(cls, headers: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+    def _check_headers(cls, headers: dict[str, str], info: ValidationInfo) -> dict[str, str]:
         if info.context != STORED_CONTEXT and "variables" in info.data:
             check_headers(headers, info.data["variables"])
         return headers
 
     @field_validator("body")
     @classmethod
-    def _can_be_sent(cls, body: str, info: ValidationInfo) -> str:
+    def _check_body(cls, body: str, info: ValidationInfo) -> str:
         if info.context != STORED_CONTEXT and {"variables", "method", "headers"} <= info.data.keys():
             check_body(info.data["method"], info.data["headers"], body, info.data["variables"])
         return body
 
     @field_validator("render")
     @classmethod
-    def _can_be_shown(cls, render: bool, info: ValidationInfo) -> bool:
+    def _check_render(cls, render: bool, info: ValidationInfo) -> bool:
         if render and info.context != STORED_CONTEXT and info.data.get("method") == RequestMethod.POST:
             raise ValueError("A browser can only use GET. Choose GET, or do not render the page.")
         return render
 
     @model_validator(mode="after")
-    def _makes_sense(self, info: ValidationInfo) -> Self:
+    def _check_consistency(self, info: ValidationInfo) -> Self:
         from tarantula.streams.adapters import check_adapter
 
         if info.context == STORED_CONTEXT:

@@ -29,23 +29,23 @@ def to_json(configs: Iterable[SourceConfig], with_secrets: bool = False) -> str:
 
 def from_text(text: str) -> list[SourceConfig]:
     """Parse sources from TOML or JSON; raise `TarantulaError` with all problems if any source is invalid."""
-    tables = _document(text).get(KEY)
+    tables = _parse_document(text).get(KEY)
     if not isinstance(tables, dict):
         raise TarantulaError('A file of sources contains only tables named [source."NAME"].')
-    configs, complaints = [], []
+    configs, problems = [], []
     for name, table in tables.items():
         try:
             if not isinstance(table, Mapping):
                 raise TarantulaError("A source is a table.")
             configs.append(parse_source({**table, "name": name}))
         except TarantulaError as error:
-            complaints += [f"{name}: {line}" for line in str(error).splitlines()]
-    if complaints:
-        raise TarantulaError("\n".join(complaints))
+            problems += [f"{name}: {line}" for line in str(error).splitlines()]
+    if problems:
+        raise TarantulaError("\n".join(problems))
     return configs
 
 
-def _document(text: str) -> dict[str, Any]:
+def _parse_document(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, tomllib.TOMLDecodeError) as error:
@@ -61,12 +61,12 @@ def _table(config: SourceConfig, with_secrets: bool) -> dict[str, Any]:
     table = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
     if not with_secrets and "variables" in table:
         table["variables"] = {name: value for name, value in table["variables"].items() if not is_secret(name)}
-    written: dict[str, Any] = _without_nothing(table)
+    written: dict[str, Any] = _without_none(table)
     return written
 
 
-def _without_nothing(value: Any) -> Any:
+def _without_none(value: Any) -> Any:
     """Remove None values, which TOML cannot represent."""
     if isinstance(value, dict):
-        return {key: _without_nothing(part) for key, part in value.items() if part is not None}
-    return [_without_nothing(part) for part in value] if isinstance(value, list) else value
+        return {key: _without_none(part) for key, part in value.items() if part is not None}
+    return [_without_none(part) for part in value] if isinstance(value, list) else value

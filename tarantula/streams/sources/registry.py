@@ -45,33 +45,33 @@ def visible_to(person: str | None) -> ColumnElement[bool]:
 
 def get(session: Session, name: str, person: str | None = None) -> Source:
     """Return the source of that name; raise `NotThere` if *person* sees none."""
-    chosen = select(Source).where(visible_to(person))
-    source = session.scalar(chosen.where(Source.name == name)) if name.isascii() else None
+    query = select(Source).where(visible_to(person))
+    source = session.scalar(query.where(Source.name == name)) if name.isascii() else None
     if source is None:
         known = session.scalars(select(Source.name).where(visible_to(person)))
         near = messages.did_you_mean(name, known)
-        complaint = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
-        raise NotFoundError(complaint, fields={"source": complaint})
+        message = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
+        raise NotFoundError(message, fields={"source": message})
     return source
 
 
 def list_under(session: Session, part: str = "", person: str | None = None) -> list[Source]:
     """Return the sources at or below a name such as ``weather``; all without one."""
-    return list(session.scalars(select(Source).where(visible_to(person), *_chosen(part)).order_by(Source.name)))
+    return list(session.scalars(select(Source).where(visible_to(person), *_conditions(part)).order_by(Source.name)))
 
 
 def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
     """Return sources that contain every word, or a prefix of it, in name, title, description or tags."""
-    chosen = select(Source).where(visible_to(person), *_chosen(words=words))
-    return list(session.scalars(chosen.order_by(Source.name).limit(most)))
+    query = select(Source).where(visible_to(person), *_conditions(words=words))
+    return list(session.scalars(query.order_by(Source.name).limit(most)))
 
 
 def with_states(session: Session, words: str = "", part: str = "") -> Iterator[tuple[Source, SourceState]]:
     """Yield sources with their states, ordered by name, in batches; adapter memory and validators are not loaded."""
-    chosen = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
-    chosen = chosen.where(*_chosen(part, words)).order_by(Source.name)
-    unread = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
-    for row in session.execute(chosen.options(*unread).execution_options(yield_per=FETCH_BATCH_ROWS)):
+    query = select(Source, SourceState).join(SourceState, SourceState.source_id == Source.id)
+    query = query.where(*_conditions(part, words)).order_by(Source.name)
+    deferred = (defer(SourceState.memory, raiseload=True), defer(SourceState.validators, raiseload=True))
+    for row in session.execute(query.options(*deferred).execution_options(yield_per=FETCH_BATCH_ROWS)):
         yield row.Source, row.SourceState
 
 
@@ -91,9 +91,9 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
             session.add(source)
             session.flush()
     except IntegrityError as error:
-        complaint = f"A source {config.name} already exists. Choose another name."
-        raise ConflictError(complaint, fields={"name": complaint}) from error
-    session.add(SourceState(source_id=source.id, **_UNREAD))
+        message = f"A source {config.name} already exists. Choose another name."
+        raise ConflictError(message, fields={"name": message}) from error
+    session.add(SourceState(source_id=source.id, **_NEW_STATE))
     session.flush()
     return source
 
@@ -106,11 +106,11 @@ def changed_config(source: Source, changes: Mapping[str, Any]) -> SourceConfig:
 def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
     """Store the guessed kinds of fields that had none; return the new revision of the source."""
     source = session.get_one(Source, source_id, with_for_update=True)
-    told = {field.key: field for field in config.fields}
+    guessed = {field.key: field for field in config.fields}
     now = config_of(source)
     fields = tuple(
-        field.model_copy(update={part: getattr(told[field.key], part) for part in ("kind", "unit", "aggregation")})
-        if field.key in told
+        field.model_copy(update={part: getattr(guessed[field.key], part) for part in ("kind", "unit", "aggregation")})
+        if field.key in guessed
         else field
         for field in now.fields
     )
@@ -128,7 +128,7 @@ def remove(session: Session, name: str, person: str | None = None) -> None:
     session.flush()
 
 
-def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
+def _conditions(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
     """Yield the SQL conditions for sources at or below *part* that contain every word."""
     if part:
         yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
@@ -136,7 +136,7 @@ def _chosen(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]]:
         yield Source.words.contains(word, autoescape=True)
 
 
-_UNREAD: dict[str, Any] = {
+_NEW_STATE: dict[str, Any] = {
     "status": SourceStatus.NEW,
     "sentence": "",
     "misses": 0,
@@ -160,7 +160,7 @@ def _check_owner(name: str, owner: str) -> None:
     parts = name.split(".")
     if parts[0] == PERSONAL_PREFIX and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
         own = f"{PERSONAL_PREFIX}.{owner.lower() or 'ana'}.{parts[-1]}"
-        complaint = (
+        message = (
             f"Names that begin with {PERSONAL_PREFIX} are reserved for personal sources. Use a name such as {own}."
         )
-        raise TarantulaError(complaint, fields={"name": complaint})
+        raise TarantulaError(message, fields={"name": message})

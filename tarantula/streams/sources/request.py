@@ -15,24 +15,24 @@ from tarantula.core.errors import TarantulaError
 VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 
 
-def fill_variables(template: str, variables: Mapping[str, str], written: Callable[[str], str] = str) -> str:
+def fill_variables(template: str, variables: Mapping[str, str], escape_value: Callable[[str], str] = str) -> str:
     """Replace variables in braces by their values; raise `TarantulaError` for a variable without a value.
 
-    *written* escapes a value for the format of the text.
+    *escape_value* writes a value for the format of the text.
     """
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in variables:
             raise TarantulaError(f"The variable {found[1]} has no value. Give it one.")
-        return written(variables[found[1]])
+        return escape_value(variables[found[1]])
 
     return VARIABLE.sub(value, template)
 
 
 SECRET_PLACEHOLDER = "•••"
-_SECRET = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
+_SECRET_VARIABLE = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
 _SECRET_HEADER = re.compile(r"auth|cookie|secret|token|pass|session|(?:^|-)key(?:$|-)|apikey", re.IGNORECASE)
-_SECRET_PART = re.compile(
+_SECRET_BODY_FIELD = re.compile(
     r"(?:.*[_-])?(?:pass|passwd|passphrase|pwd|pin)|.*(?:password|senha|palavra_passe|secret|segredo|api[_-]?key|token)",
     re.IGNORECASE,
 )
@@ -40,7 +40,7 @@ _SECRET_PART = re.compile(
 
 def is_secret(variable: str) -> bool:
     """Whether a variable is secret, by its name."""
-    return _SECRET.search(variable) is not None
+    return _SECRET_VARIABLE.search(variable) is not None
 
 
 def is_secret_header(name: str) -> bool:
@@ -50,7 +50,7 @@ def is_secret_header(name: str) -> bool:
 
 def is_secret_body_field(name: str) -> bool:
     """Whether a field of a body is secret, by its name."""
-    return _SECRET_PART.fullmatch(name) is not None
+    return _SECRET_BODY_FIELD.fullmatch(name) is not None
 
 
 def has_secret_variable(template: str) -> bool:
@@ -72,8 +72,8 @@ def redact_secrets(text: str, variables: Mapping[str, str]) -> str:
     """Return a text with the values of secret variables masked."""
     for name, value in variables.items():
         if is_secret(name) and value:
-            for written in (value, quote(value, safe=""), quote(value), quote_plus(value)):
-                text = text.replace(written, SECRET_PLACEHOLDER)
+            for encoded in (value, quote(value, safe=""), quote(value), quote_plus(value)):
+                text = text.replace(encoded, SECRET_PLACEHOLDER)
     return text
 
 
@@ -94,7 +94,7 @@ METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
 """Redirect statuses that keep the method and body: RFC 9110, 15.4."""
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
-_NAMED = {
+_NAMED_VALUES = {
     "json": re.compile(r'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)"'),
     "xml": re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*>([^<]+)</"),
 }
@@ -119,15 +119,15 @@ class SourceRequest(NamedTuple):
         """Headers encoded as Latin-1: RFC 9110, 5.5."""
         return {name: value.encode("latin-1", "replace") for name, value in self.headers}
 
-    def led_on(self, status: int, is_own: bool) -> SourceRequest | None:
+    def after_redirect(self, status: int, is_own: bool) -> SourceRequest | None:
         """Return the request for a redirect target, or ``None`` if it must not be sent there.
 
         Headers and body go only to the source's own origin. As in browsers, POST becomes GET unless the redirect
         keeps the method.
         """
         if self.method == RequestMethod.GET or status not in METHOD_KEEPING_REDIRECTS:
-            told = tuple((name, value) for name, value in self.headers if name.lower() != "content-type")
-            return SourceRequest(headers=told if is_own else ())
+            headers = tuple((name, value) for name, value in self.headers if name.lower() != "content-type")
+            return SourceRequest(headers=headers if is_own else ())
         return self if is_own else None
 
 
@@ -137,20 +137,20 @@ PLAIN_GET = SourceRequest()
 
 def build_request(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> SourceRequest:
     """Return the request with variables filled in."""
-    given = {name: fill_variables(value, variables).strip() for name, value in headers.items()}
+    filled = {name: fill_variables(value, variables).strip() for name, value in headers.items()}
     if method == RequestMethod.GET:
-        return SourceRequest(headers=tuple(given.items()))
-    if body and not any(name.lower() == "content-type" for name in given):
-        given["Content-Type"] = _type_of(body)
-    return SourceRequest(method, tuple(given.items()), _filled_body(headers, body, variables).encode())
+        return SourceRequest(headers=tuple(filled.items()))
+    if body and not any(name.lower() == "content-type" for name in filled):
+        filled["Content-Type"] = _content_type(body)
+    return SourceRequest(method, tuple(filled.items()), _fill_body(headers, body, variables).encode())
 
 
 def check_method(value: object) -> object:
     """Return the method in upper case; raise `ValueError` if it is not GET or POST."""
-    known = str(value).strip().upper()
-    if known not in RequestMethod.__members__:
+    method = str(value).strip().upper()
+    if method not in RequestMethod.__members__:
         raise ValueError(f"{str(value)[:40]!r} is not a supported method. Choose GET or POST.")
-    return known
+    return method
 
 
 def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> None:
@@ -168,7 +168,7 @@ def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> N
             raise ValueError(
                 f"The header {name} is a secret. Write {{token}} in its place, and set the variable token."
             )
-        value = _told(template, variables)
+        value = _filled_header(template, variables)
         if not value.isprintable() or len(value) > LONGEST_HEADER or not _is_latin(value):
             raise ValueError(
                 f"The value of the header {name} is too long, or contains characters that headers cannot have."
@@ -184,13 +184,13 @@ def check_body(method: str, headers: Mapping[str, str], body: str, variables: Ma
     if len(body) > LONGEST_BODY:
         raise ValueError(f"The body can have at most {LONGEST_BODY:,} characters.")
     try:
-        whole = _filled_body(headers, body, variables)
+        filled_body = _fill_body(headers, body, variables)
     except TarantulaError as error:
         raise ValueError(f"{error} Put a space after braces that are not a variable: {{ like this }}.") from None
-    kind = _kind_of(headers, body)
+    kind = _body_format(headers, body)
     if kind == "json":
-        _check_json(whole)
-    for name, value in _named(kind, body):
+        _check_json(filled_body)
+    for name, value in _named_values(kind, body):
         if value and is_secret_body_field(name) and not has_secret_variable(value):
             raise ValueError(f"The {name} in it is a secret. Write {{token}} in its place, and set the variable token.")
 
@@ -200,15 +200,15 @@ def _check_json(text: str) -> None:
         json.loads(text)
     except json.JSONDecodeError as error:
         # The error text could quote a secret: report only its position.
-        line, letter = error.lineno, error.colno
+        line, column = error.lineno, error.colno
         raise ValueError(
-            f"The body is not valid JSON (line {line}, character {letter}). Names need double quotes."
+            f"The body is not valid JSON (line {line}, character {column}). Names need double quotes."
         ) from None
     except RecursionError:
         raise ValueError("The body is nested too deeply.") from None
 
 
-def _told(template: str, variables: Mapping[str, str]) -> str:
+def _filled_header(template: str, variables: Mapping[str, str]) -> str:
     try:
         return fill_variables(template, variables)
     except TarantulaError as error:
@@ -219,34 +219,36 @@ def _is_latin(value: str) -> bool:
     return all(ord(letter) < 256 for letter in value)
 
 
-def _type_of(body: str) -> str:
+def _content_type(body: str) -> str:
     return {"{": JSON, "[": JSON, "<": XML}.get(body.lstrip()[:1], FORM)
 
 
-def _kind_of(headers: Mapping[str, str], body: str) -> str:
+def _body_format(headers: Mapping[str, str], body: str) -> str:
     """Return the format of a body: json, xml, form, or empty; by its header or by its first character."""
-    said = next((value for name, value in headers.items() if name.lower() == "content-type"), _type_of(body)).lower()
-    if "form-urlencoded" in said:
+    content_type = next(
+        (value for name, value in headers.items() if name.lower() == "content-type"), _content_type(body)
+    ).lower()
+    if "form-urlencoded" in content_type:
         return "form"
-    return next((kind for kind in ("json", "xml") if kind in said), "")
+    return next((kind for kind in ("json", "xml") if kind in content_type), "")
 
 
-_WRITTEN: dict[str, Callable[[str], str]] = {
+_ESCAPES: dict[str, Callable[[str], str]] = {
     "json": lambda value: json.dumps(value)[1:-1],
     "xml": lambda value: escape(value, {'"': "&quot;", "'": "&apos;"}),
     "form": quote_plus,
 }
 
 
-def _filled_body(headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> str:
-    kind = _kind_of(headers, body)
-    whole = fill_variables(body, variables, _WRITTEN.get(kind, str))
-    return quote(whole.strip(), safe=_PRINTABLE) if kind == "form" else whole
+def _fill_body(headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> str:
+    kind = _body_format(headers, body)
+    filled_body = fill_variables(body, variables, _ESCAPES.get(kind, str))
+    return quote(filled_body.strip(), safe=_PRINTABLE) if kind == "form" else filled_body
 
 
-def _named(kind: str, body: str) -> Iterator[tuple[str, str]]:
+def _named_values(kind: str, body: str) -> Iterator[tuple[str, str]]:
     """Yield names and values in a body template; it may not be valid JSON before variables are filled in."""
     if kind == "form":
         yield from parse_qsl(body)
-    elif kind in _NAMED:
-        yield from _NAMED[kind].findall(body)
+    elif kind in _NAMED_VALUES:
+        yield from _NAMED_VALUES[kind].findall(body)

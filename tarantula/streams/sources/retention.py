@@ -49,14 +49,14 @@ class RetentionLimit(NamedTuple):
     """Maximum number of rows of one series."""
 
     def __str__(self) -> str:
-        parts = [] if self.seconds is None else [_written(self.seconds)]
+        parts = [] if self.seconds is None else [_format_seconds(self.seconds)]
         parts += [] if self.rows is None else [f"{self.rows}rows"]
         return ",".join(parts) or FOREVER
 
     @property
-    def words(self) -> str:
+    def description(self) -> str:
         """Description in words."""
-        parts = [] if self.seconds is None else [f"for {_written(self.seconds)}"]
+        parts = [] if self.seconds is None else [f"for {_format_seconds(self.seconds)}"]
         parts += [] if self.rows is None else [f"the last {self.rows:,}"]
         return " and at most ".join(parts) or "for good"
 
@@ -68,11 +68,11 @@ def parse_limit(value: object) -> RetentionLimit:
     text = str(value).strip().lower()
     limit = RetentionLimit()
     for part in [] if text == FOREVER else _BETWEEN.split(text):
-        limit = _with_part(limit, part, text)
+        limit = _add_part(limit, part, text)
     return limit
 
 
-def _with_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
+def _add_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
     if rows := _ROWS.fullmatch(part):
         if not 0 < int(rows[1]) <= MOST_KEPT_ROWS:
             raise ValueError(f"{part!r}: keep at least one row, or write {FOREVER}.")
@@ -121,15 +121,15 @@ class Retention(BaseModel):
     @property
     def sentence(self) -> str:
         """All limits, in words."""
-        return "; ".join(f"{grain.plural} {self.of(grain).words}" for grain in Grain)
+        return "; ".join(f"{grain.plural} {self.of(grain).description}" for grain in Grain)
 
     @model_validator(mode="before")
     @classmethod
-    def _read(cls, value: Any) -> Any:
+    def _parse_text(cls, value: Any) -> Any:
         return parse_retention(value) if isinstance(value, str) else value
 
     @model_validator(mode="after")
-    def _makes_sense(self) -> Self:
+    def _check_order(self) -> Self:
         for finer, coarser in pairwise(Grain):
             above, under = self.of(coarser), self.of(finer)
             if above.seconds is None or (under.seconds is None and under.rows is not None):
@@ -144,15 +144,15 @@ class Retention(BaseModel):
 
 def parse_retention(text: str) -> dict[str, str]:
     """Parse ``events=30d minutes=1y hours=forever``; grains that are not named keep their default."""
-    read, known = dict[str, str](), [grain.plural for grain in Grain]
+    limits, known = dict[str, str](), [grain.plural for grain in Grain]
     for word in text.replace(";", " ").split():
-        name, is_said, limit = word.partition("=")
-        if not is_said or name.lower() not in known:
+        name, equals, limit = word.partition("=")
+        if not equals or name.lower() not in known:
             near = did_you_mean(name, known)
             raise ValueError(f"{word[:40]!r} is not a retention setting.{near} Write it as events=30d minutes=1y.")
-        read[name.lower()] = limit
-    return read
+        limits[name.lower()] = limit
+    return limits
 
 
-def _written(seconds: int) -> str:
+def _format_seconds(seconds: int) -> str:
     return f"{seconds // YEAR_SECONDS}y" if seconds % YEAR_SECONDS == 0 else format_duration(seconds)

@@ -40,16 +40,16 @@ CURRENCY_CODES = frozenset(
     "JOD SAR AED QAR IDR MYR PEN BOB PYG VES CRC KES GHS XOF XAF GIP XAU XAG".split()
 )
 THREE_DECIMALS = frozenset("BHD IQD JOD KWD LYD OMR TND".split())
-_COMMA = frozenset("BRL CZK PLN HUF SEK NOK DKK RUB TRY UAH RON AOA ARS CLP COP UYU PTE CVE".split())
-_POINT = frozenset("USD GBP CHF CAD AUD NZD HKD SGD MXN JPY CNY INR ILS KRW THB PHP".split())
-_ALL = {code: (code,) for code in CURRENCY_CODES} | _SIGNS
-_LETTERS_ONLY = sorted((*_ALL, *_WORDS, *_HUNDREDTHS), key=len, reverse=True)
+_COMMA_CURRENCIES = frozenset("BRL CZK PLN HUF SEK NOK DKK RUB TRY UAH RON AOA ARS CLP COP UYU PTE CVE".split())
+_POINT_CURRENCIES = frozenset("USD GBP CHF CAD AUD NZD HKD SGD MXN JPY CNY INR ILS KRW THB PHP".split())
+_SIGNS_AND_CODES = {code: (code,) for code in CURRENCY_CODES} | _SIGNS
+_ALL_SPELLINGS = sorted((*_SIGNS_AND_CODES, *_WORDS, *_HUNDREDTHS), key=len, reverse=True)
 _AT_END = re.compile(
-    r"(?:^|(?<=[\W\d_]))(" + "|".join(map(re.escape, _LETTERS_ONLY)) + r")\s*$",
+    r"(?:^|(?<=[\W\d_]))(" + "|".join(map(re.escape, _ALL_SPELLINGS)) + r")\s*$",
     re.IGNORECASE,
 )
-_AT_BEGIN = re.compile(
-    r"\s*(?:de |of |d')?\s*(" + "|".join(map(re.escape, _LETTERS_ONLY)) + r")(?![^\W\d_])", re.IGNORECASE
+_AT_START = re.compile(
+    r"\s*(?:de |of |d')?\s*(" + "|".join(map(re.escape, _ALL_SPELLINGS)) + r")(?![^\W\d_])", re.IGNORECASE
 )
 
 
@@ -62,25 +62,25 @@ class Currency(NamedTuple):
 
 def currency_at_end(text: str) -> tuple[Currency | None, str]:
     """Return the currency at the end of the text before a number, and the remaining text."""
-    return _found(_AT_END.search(text), text, at_end=True)
+    return _split_match(_AT_END.search(text), text, at_end=True)
 
 
 def currency_at_start(text: str) -> tuple[Currency | None, str]:
     """Return the currency at the start of the text after a number, and the remaining text."""
-    return _found(_AT_BEGIN.match(text), text, at_end=False)
+    return _split_match(_AT_START.match(text), text, at_end=False)
 
 
-def _found(match: re.Match[str] | None, text: str, *, at_end: bool) -> tuple[Currency | None, str]:
-    currency = _of(match[1]) if match else None
+def _split_match(match: re.Match[str] | None, text: str, *, at_end: bool) -> tuple[Currency | None, str]:
+    currency = _currency(match[1]) if match else None
     if match is None or currency is None:
         return None, text
     return currency, text[: match.start()] if at_end else text[match.end() :]
 
 
-def _of(written: str) -> Currency | None:
+def _currency(written: str) -> Currency | None:
     # Signs and codes are case-sensitive; words are not.
-    if written in _ALL:
-        return Currency(_ALL[written])
+    if written in _SIGNS_AND_CODES:
+        return Currency(_SIGNS_AND_CODES[written])
     if written.casefold() in _WORDS:
         return Currency(_WORDS[written.casefold()])
     if written.casefold() in _HUNDREDTHS:
@@ -90,7 +90,7 @@ def _of(written: str) -> Currency | None:
 
 def currency_decimal_mark(code: str) -> str:
     """Return the usual decimal mark of a currency, or empty if there are several."""
-    return "," if code in _COMMA else "." if code in _POINT else ""
+    return "," if code in _COMMA_CURRENCIES else "." if code in _POINT_CURRENCIES else ""
 
 
 @lru_cache(1)

@@ -31,11 +31,11 @@ def parse_date(text: str, history: Sequence[str], today: date, *, month_first: b
     """
     words = _WORD.findall(text.casefold())
     weekday = _weekday(words)
-    left_out = DATE_FILLERS if weekday is None else {*DATE_FILLERS, *WEEKDAYS}
-    bare = " ".join(word for word in text.split() if word.casefold().strip(",.") not in left_out)
-    found = _in_digits(bare.strip(" ,"), history, today, weekday, month_first=month_first)
+    ignored = DATE_FILLERS if weekday is None else {*DATE_FILLERS, *WEEKDAYS}
+    bare = " ".join(word for word in text.split() if word.casefold().strip(",.") not in ignored)
+    found = _numeric_date(bare.strip(" ,"), history, today, weekday, month_first=month_first)
     if found is None:
-        found = _in_words(words, today)
+        found = _worded_date(words, today)
     if found is not None and weekday is not None and found[1] and found[0].weekday() != weekday:
         raise ValueParseError(f"{quote_text(text)} does not fall on the weekday that it names.")
     return found[0] if found else None
@@ -49,7 +49,7 @@ def _weekday(words: list[str]) -> int | None:
     )
 
 
-def _in_digits(
+def _numeric_date(
     text: str, history: Sequence[str], today: date, weekday: int | None, *, month_first: bool
 ) -> tuple[date, bool] | None:
     if match := _YEAR_FIRST.fullmatch(text):
@@ -68,7 +68,7 @@ def _in_digits(
         month, day = first, second
     else:
         day, month = first, second
-    return (_date(year, month, day), True) if year else (_nearest(month, day, today), False)
+    return (_date(year, month, day), True) if year else (_nearest_date(month, day, today), False)
 
 
 def _by_weekday(first: int, second: int, year: int, weekday: int) -> tuple[int, int] | None:
@@ -98,7 +98,7 @@ def _order(text: str) -> str:
     return "day" if int(match[1]) > 12 else "month"
 
 
-def _in_words(words: list[str], today: date) -> tuple[date, bool] | None:
+def _worded_date(words: list[str], today: date) -> tuple[date, bool] | None:
     if len(known := [word for word in words if word in RELATIVE_DAYS]) == 1:
         rest = [
             word for word in words if word not in RELATIVE_DAYS and word not in DATE_FILLERS and word not in _SUFFIXES
@@ -117,7 +117,7 @@ def _in_words(words: list[str], today: date) -> tuple[date, bool] | None:
     if len(years) + len(days) != len(numbers):
         return None
     if not years:
-        return _nearest(month, int(days[0]), today), False
+        return _nearest_date(month, int(days[0]), today), False
     return _date(int(years[0]), month, int(days[0]) if days else 1), True
 
 
@@ -139,7 +139,7 @@ def _date(year: int, month: int, day: int) -> date:
         raise ValueParseError(f"There is no day {day} in month {month} of {year}.") from None
 
 
-def _nearest(month: int, day: int, today: date) -> date:
+def _nearest_date(month: int, day: int, today: date) -> date:
     """Return the date nearest to today with this month and day."""
     possible = []
     for year in (today.year - 1, today.year, today.year + 1):
@@ -161,12 +161,12 @@ def parse_other_language(text: str, now: datetime) -> datetime | None:
     """Return the date and time in a text in another language; None if there is none."""
     if not _LIKE_A_DATE.fullmatch(text):
         return None
-    found = _parsed(text)
+    found = _parse_cached(text)
     return found.replace(tzinfo=found.tzinfo or now.tzinfo) if found else None
 
 
 @lru_cache(4096)
-def _parsed(text: str) -> datetime | None:
+def _parse_cached(text: str) -> datetime | None:
     data = _parser().get_date_data(text)
     return data.date_obj if data.period in ("day", "time") else None
 

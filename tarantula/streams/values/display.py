@@ -17,7 +17,7 @@ LOCALES = {"en": "en_GB", "pt": "pt_PT"}
 MOST_DECIMALS = 10
 _NO_BREAK = "\u00a0"
 _MINUS = "−"
-_PARTS = ((86400, "d"), (3600, "h"), (60, "min"))
+_UNIT_SECONDS = ((86400, "d"), (3600, "h"), (60, "min"))
 
 
 def format_value(text: str, kind: ValueKind, unit: str, language: str, *, zone: tzinfo | None = None) -> str:
@@ -44,8 +44,8 @@ def _number(number: Decimal, kind: ValueKind, unit: str, locale: Locale) -> str:
         return _duration(number, locale)
     if kind is ValueKind.MONEY and unit in all_currency_codes():
         written = format_currency(number, unit, locale=locale, decimal_quantization=_decimals(number) <= 2)
-        return _signed(written)
-    written = _signed(format_decimal(number, locale=locale, decimal_quantization=False))
+        return _with_minus_sign(written)
+    written = _with_minus_sign(format_decimal(number, locale=locale, decimal_quantization=False))
     unit = "%" if kind is ValueKind.PERCENTAGE else unit if kind in (ValueKind.QUANTITY, ValueKind.MONEY) else ""
     return f"{written}{_NO_BREAK}{unit}" if unit else written
 
@@ -54,7 +54,7 @@ def _duration(number: Decimal, locale: Locale) -> str:
     from babel.numbers import format_decimal
 
     rest, written = abs(number), []
-    for size, name in _PARTS:
+    for size, name in _UNIT_SECONDS:
         whole, rest = divmod(rest, size)
         if whole:
             written.append(f"{format_decimal(whole, locale=locale)}{_NO_BREAK}{name}")
@@ -73,7 +73,7 @@ def _moment(text: str, zone: tzinfo | None) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S" if at.second else "%Y-%m-%d %H:%M")
 
 
-def _signed(written: str) -> str:
+def _with_minus_sign(written: str) -> str:
     return written.replace("-", _MINUS)
 
 

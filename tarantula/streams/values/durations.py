@@ -23,18 +23,18 @@ _CLOCK = re.compile(
 )
 _PART = re.compile(r"""(?:,|e|and|und|et|\s)*(\d{1,12}(?:[.,]\d{1,9})?)\s?([^\W\d_]+\.?|''|'|"|$)""", re.IGNORECASE)
 _TITLE = re.compile(r"^(?:[^\W\d_]+ ){0,3}[^\W\d_]+:\s")
-_NEXT = {604800: 86400, 86400: 3600, 3600: 60, 60: 1}
+_SMALLER_UNIT = {604800: 86400, 86400: 3600, 3600: 60, 60: 1}
 _SIGNS = {"'": 60, "''": 1, '"': 1}
 
 
 def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
     """Parse a duration into seconds; a bare number is in the unit of the field."""
     text = count_to_digits(_TITLE.sub("", text))
-    seconds = _iso(text)
+    seconds = _iso_duration(text)
     if seconds is None:
-        seconds = _clock(text, unit)
+        seconds = _clock_duration(text, unit)
     if seconds is None:
-        seconds = _one(text, unit, history)
+        seconds = _single_unit(text, unit, history)
     if seconds is None:
         seconds = sum_duration_parts(text)
     if seconds is None:
@@ -48,17 +48,17 @@ def count_to_digits(text: str) -> str:
     return f"{COUNT_WORDS[first.casefold()]} {rest}" if space and first.casefold() in COUNT_WORDS else text
 
 
-def _iso(text: str) -> Decimal | None:
+def _iso_duration(text: str) -> Decimal | None:
     match = _ISO.fullmatch(text)
     if match is None:
         return None
     sign, weeks, days, hours, minutes, seconds = match.groups()
-    whole = sum(int(part or 0) * size for part, size in zip((weeks, days, hours, minutes), _NEXT, strict=True))
+    whole = sum(int(part or 0) * size for part, size in zip((weeks, days, hours, minutes), _SMALLER_UNIT, strict=True))
     total = whole + Decimal((seconds or "0").replace(",", "."))
     return -total if sign == "-" else total
 
 
-def _clock(text: str, unit: str) -> Decimal | None:
+def _clock_duration(text: str, unit: str) -> Decimal | None:
     match = _CLOCK.fullmatch(text)
     if match is None:
         return None
@@ -76,7 +76,7 @@ def _is_hours(unit: str) -> bool:
     return UNIT_SECONDS.get(unit.casefold()) == 3600
 
 
-def _one(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
+def _single_unit(text: str, unit: str, history: Sequence[str]) -> Decimal | None:
     """Parse one number with one unit: 1,5 h."""
     try:
         found = find_numeral(text)
@@ -98,7 +98,7 @@ def sum_duration_parts(text: str) -> Decimal | None:
     total, smallest, place = Decimal(0), 0, 0
     while place < len(rest):
         match = _PART.match(rest, place)
-        size = _size(match[2], smallest) if match else None
+        size = _unit_seconds(match[2], smallest) if match else None
         if match is None or size is None or (smallest and size >= smallest):
             return None
         total += Decimal(match[1].replace(",", ".")) * size
@@ -106,7 +106,7 @@ def sum_duration_parts(text: str) -> Decimal | None:
     return (-total if negative else total) if smallest else None
 
 
-def _size(written: str, before: int) -> int | None:
+def _unit_seconds(written: str, before: int) -> int | None:
     if not written:
-        return _NEXT.get(before)
+        return _SMALLER_UNIT.get(before)
     return _SIGNS.get(written) or UNIT_SECONDS.get(written.rstrip(".").casefold())

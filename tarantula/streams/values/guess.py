@@ -22,7 +22,7 @@ MOST_GUESS_TEXTS = 50
 """Maximum number of texts to consider; the last ones are used."""
 _CODE = re.compile(r"0\d+|\+?\d{3}( \d{3}){3,}|\d{4}-\d{3}|\(?\+\d[\d ()-]{8,}|\(\d+\)")
 """Digits that are not a quantity: codes, telephone numbers, notes."""
-_NO_DATE = re.compile(r"\d\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d\.\d{1,2}|\d\d/\d\d|[\d.]+")
+_NOT_A_DATE = re.compile(r"\d\.\d{1,2}\.\d{1,2}|\d{1,2}\.\d\.\d{1,2}|\d\d/\d\d|[\d.]+")
 """Texts that could be a version, a fraction or a number as well as a date."""
 _TIME_OF_DAY = re.compile(r"(?:[01]\d|2[0-3])(?::[0-5]\d){1,2}|(?:1\d|2[0-3])h(?:[0-5]\d)?", re.IGNORECASE)
 _FEW_WORDS = re.compile(r"(?:\S+ ){0,4}\S*|[▲▼↑↓%~≈]")
@@ -39,12 +39,12 @@ class FieldGuess(NamedTuple):
 
 def guess_field(texts: Sequence[str]) -> FieldGuess:
     """Guess the kind and unit that fit all texts of a field; text if nothing else fits."""
-    there = [tidied for text in texts[-MOST_GUESS_TEXTS:] if (tidied := _tidied(text))]
-    kind, unit = _guess(list(dict.fromkeys(there))) if there else (ValueKind.TEXT, "")
+    present = [normalized for text in texts[-MOST_GUESS_TEXTS:] if (normalized := _normalized(text))]
+    kind, unit = _guess(list(dict.fromkeys(present))) if present else (ValueKind.TEXT, "")
     return FieldGuess(kind, unit, default_aggregation(kind))
 
 
-def _tidied(text: str) -> str:
+def _normalized(text: str) -> str:
     if is_url_text(text.strip()[:LONGEST_RAW_TEXT]):
         return text.strip()
     try:
@@ -59,14 +59,14 @@ def _guess(texts: list[str]) -> tuple[ValueKind, str]:
         return ValueKind.URL, ""
     if any(_CODE.fullmatch(text) for text in texts):
         return ValueKind.TEXT, ""
-    for kind, fits in _TESTS.items():
+    for kind, fits in _KIND_TESTS.items():
         unit = fits(texts)
-        if unit is not None and _all_read(texts, kind, unit):
+        if unit is not None and _all_parse(texts, kind, unit):
             return kind, unit
     return ValueKind.TEXT, ""
 
 
-def _all_read(texts: list[str], kind: ValueKind, unit: str) -> bool:
+def _all_parse(texts: list[str], kind: ValueKind, unit: str) -> bool:
     return all(_value(text, kind, unit, texts) is not None for text in texts)
 
 
@@ -116,7 +116,7 @@ def _duration(texts: list[str]) -> str | None:
     return None if bare else ""
 
 
-def _plain(texts: list[str]) -> str | None:
+def _bare_number(texts: list[str]) -> str | None:
     """Allow one or two words after a number (12 readers), and a title with a colon before it."""
     measures = _measures(texts)
     if measures is None or len(set(filter(None, measures))) > 1:
@@ -128,13 +128,13 @@ def _plain(texts: list[str]) -> str | None:
     return ""
 
 
-_TESTS: dict[ValueKind, Callable[[list[str]], str | None]] = {
+_KIND_TESTS: dict[ValueKind, Callable[[list[str]], str | None]] = {
     ValueKind.PERCENTAGE: _percentage,
     ValueKind.MONEY: _money,
     ValueKind.QUANTITY: _quantity,
     ValueKind.DURATION: _duration,
-    ValueKind.MOMENT: lambda texts: None if all(map(_NO_DATE.fullmatch, texts)) else "",
-    ValueKind.INTEGER: _plain,
-    ValueKind.DECIMAL: _plain,
+    ValueKind.MOMENT: lambda texts: None if all(map(_NOT_A_DATE.fullmatch, texts)) else "",
+    ValueKind.INTEGER: _bare_number,
+    ValueKind.DECIMAL: _bare_number,
 }
 """Function that returns the unit of a kind, or None if the kind does not fit; in order of preference."""

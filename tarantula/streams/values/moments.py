@@ -44,7 +44,7 @@ class TimeOfDay(NamedTuple):
     zone: tzinfo | None
     rest: str
     """The text without the time."""
-    halves: bool
+    has_am_pm: bool
     """Whether the time has am or pm."""
 
 
@@ -52,7 +52,7 @@ def find_time_of_day(text: str) -> TimeOfDay | None:
     """Return the time of day in a text; None if there is none or it is invalid."""
     for pattern in _PATTERNS:
         if match := pattern.search(text):
-            found = _time(match.groupdict())
+            found = _parse_time(match.groupdict())
             if found is None:
                 return None
             rest = f"{text[: match.start()]} {text[match.end() :]}"
@@ -62,7 +62,7 @@ def find_time_of_day(text: str) -> TimeOfDay | None:
     return None
 
 
-def _time(parts: dict[str, str | None]) -> time | None:
+def _parse_time(parts: dict[str, str | None]) -> time | None:
     hour = int(parts["hour"] or 0)
     if half := (parts.get("half") or "").casefold():
         if not 1 <= hour <= 12:
@@ -97,24 +97,24 @@ def parse_relative(text: str, now: datetime) -> datetime | None:
     """Return the moment of a text relative to *now*; None if it is not relative."""
     text = text.strip(" .")
     if match := _PAST.fullmatch(text):
-        return _moved(match[1] or match[2], now, -1)
+        return _shift(match[1] or match[2], now, -1)
     if match := _FUTURE.fullmatch(text):
-        return _moved(match[1], now, 1)
+        return _shift(match[1], now, 1)
     return None
 
 
-def _moved(amount: str, now: datetime, direction: int) -> datetime | None:
+def _shift(amount: str, now: datetime, direction: int) -> datetime | None:
     amount = re.sub(r"\s(?:atrás|atras)$", "", amount)
     amount = durations.count_to_digits(amount)
     if (match := _MONTHS.fullmatch(amount)) and match[2].casefold() in UNIT_MONTHS:
-        return _months(now, direction * int(match[1]) * UNIT_MONTHS[match[2].casefold()])
+        return _add_months(now, direction * int(match[1]) * UNIT_MONTHS[match[2].casefold()])
     seconds = durations.sum_duration_parts(amount)
     if seconds is None or seconds < 0:
         return None
     return now + direction * timedelta(microseconds=int(seconds * 1_000_000))
 
 
-def _months(now: datetime, months: int) -> datetime:
+def _add_months(now: datetime, months: int) -> datetime:
     year, month = divmod(now.year * 12 + now.month - 1 + months, 12)
     if not 1 <= year <= 9999:
         raise OverflowError
@@ -136,7 +136,7 @@ def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Val
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
     try:
-        found = _epoch(text) or _iso(text, at.tzinfo) or _said(text, history, at)
+        found = _epoch(text) or _iso(text, at.tzinfo) or _parse_words(text, history, at)
         seconds = found.astimezone(UTC) if found else None
     except (OverflowError, ValueError) as error:
         if isinstance(error, ValueParseError):
@@ -177,7 +177,7 @@ def _iso(text: str, zone: tzinfo | None) -> datetime | None:
     return found if found.tzinfo else found.replace(tzinfo=zone)
 
 
-def _said(text: str, history: Sequence[str], now: datetime) -> datetime | None:
+def _parse_words(text: str, history: Sequence[str], now: datetime) -> datetime | None:
     text = DATE_LABELS.sub("", text, count=1) if DATE_LABELS.match(text) else text
     if text.casefold().strip(" .!") in NOW_WORDS:
         return now
@@ -186,21 +186,21 @@ def _said(text: str, history: Sequence[str], now: datetime) -> datetime | None:
     time = find_time_of_day(text)
     if time is None:
         day = parse_date(text, history, now.date())
-        return _at(day, None, now) if day else parse_other_language(text, now)
+        return _combine(day, None, now) if day else parse_other_language(text, now)
     if not time.rest:
-        return _today(time, now)
+        return _nearest_time(time, now)
     zoned = now.astimezone(time.zone) if time.zone else now
-    day = parse_date(time.rest, history, zoned.date(), month_first=time.halves)
-    return _at(day, time, now) if day else parse_other_language(text, now)
+    day = parse_date(time.rest, history, zoned.date(), month_first=time.has_am_pm)
+    return _combine(day, time, now) if day else parse_other_language(text, now)
 
 
-def _at(day: date, time: TimeOfDay | None, now: datetime) -> datetime:
+def _combine(day: date, time: TimeOfDay | None, now: datetime) -> datetime:
     midnight = time_of_day()
     zone = (time.zone if time else None) or now.tzinfo
     return datetime.combine(day, time.time if time else midnight, tzinfo=zone)
 
 
-def _today(time: TimeOfDay, now: datetime) -> datetime:
+def _nearest_time(time: TimeOfDay, now: datetime) -> datetime:
     """Return the moment nearest to *now* with this time of day."""
     local = now.astimezone(time.zone or now.tzinfo)
     possible = [

@@ -29,11 +29,11 @@ _ESCUDO_AS_MARK = re.compile(r"(\d)\$(\d\d)(?![\d.,])")
 _PER = re.compile(r"\s*(?:/|por |per |pro |le |la |o |a )\s*(\d* ?[^\W\d_]+[²³]?)")
 _UNKNOWN_SIGN = re.compile(r"(?:^|\s)[^\W\d_]{1,4}\.?$|\$")
 """Short word before a number that could be an unknown currency."""
-_BY_THE_THOUSANDTH = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
+_THREE_DECIMAL_UNITS = frozenset("l litro litros liter litre kwh m³ m3 gal min".split())
 """Units that are sold at prices with three decimals."""
 
 
-class _Sum(NamedTuple):
+class _Amount(NamedTuple):
     numeral: Numeral
     times: Multiplier | None
     currency: Currency | None
@@ -45,14 +45,16 @@ def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
     """Parse an amount; raise `ValueParseError` if it is in another currency than the field."""
     if unit and unit not in currencies.CURRENCY_CODES:
         unit = currencies.currency_code(unit) or unit
-    found = _parts(text, unit)
+    found = _split_amount(text, unit)
     check_no_ordinal(found.numeral)
     if found.currency is None:
         _check_no_other_unit(text, found)
-    code = _code(text, found.currency, unit, history)
-    if found.per and any(earlier and earlier.per and earlier.per != found.per for earlier in map(_parts_of, history)):
+    code = _currency_code_for(text, found.currency, unit, history)
+    if found.per and any(
+        earlier and earlier.per and earlier.per != found.per for earlier in map(_split_cached, history)
+    ):
         raise ValueParseError(f"{quote_text(text)} is for another amount than earlier prices.")
-    decimals = found.per in _BY_THE_THOUSANDTH or code in currencies.THREE_DECIMALS
+    decimals = found.per in _THREE_DECIMAL_UNITS or code in currencies.THREE_DECIMALS
     mark = currencies.currency_decimal_mark(code)
     number = numeral_value(found.numeral, ValueKind.MONEY, history, found.times, mark=mark, decimals=decimals)
     if found.currency and found.currency.hundredths:
@@ -60,7 +62,7 @@ def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
     return Value(ValueKind.MONEY, canonical_number(number), number, code if found.currency else "")
 
 
-def _parts(text: str, unit: str) -> _Sum:
+def _split_amount(text: str, unit: str) -> _Amount:
     text = _EURO_AS_MARK.sub(r"\1,\2 €", text)
     if unit in ("CVE", "PTE"):
         text = _ESCUDO_AS_MARK.sub(r"\1,\2 $", text)
@@ -75,24 +77,24 @@ def _parts(text: str, unit: str) -> _Sum:
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
-    return _Sum(found, times, currency, per[1].strip().casefold() if per else "", after)
+    return _Amount(found, times, currency, per[1].strip().casefold() if per else "", after)
 
 
 def common_currency(texts: Sequence[str]) -> str:
     """Return a currency that all texts can have, if at least one names it; else empty."""
-    named = [found.currency.codes for found in map(_parts_of, texts) if found and found.currency]
+    named = [found.currency.codes for found in map(_split_cached, texts) if found and found.currency]
     return next((code for code in named[0] if all(code in codes for codes in named)), "") if named else ""
 
 
 @lru_cache(16384)
-def _parts_of(text: str) -> _Sum | None:
+def _split_cached(text: str) -> _Amount | None:
     try:
-        return _parts(normalize_text(text), "")
+        return _split_amount(normalize_text(text), "")
     except ValueParseError:
         return None
 
 
-def _check_no_other_unit(text: str, found: _Sum) -> None:
+def _check_no_other_unit(text: str, found: _Amount) -> None:
     named, _ = split_unit(found.rest)
     words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
     if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
@@ -103,12 +105,12 @@ def _has_sign(text: str) -> bool:
     return not text.isascii() and any(unicodedata.category(letter) == "Sc" for letter in text)
 
 
-def _code(text: str, currency: Currency | None, unit: str, history: Sequence[str]) -> str:
+def _currency_code_for(text: str, currency: Currency | None, unit: str, history: Sequence[str]) -> str:
     if currency is None or unit in currency.codes:
         return unit
     if unit:
         raise ValueParseError(f"{quote_text(text)} is in {currency.codes[0]}, and the field is in {unit}.")
-    before = [earlier.currency.codes for earlier in map(_parts_of, history) if earlier and earlier.currency]
+    before = [earlier.currency.codes for earlier in map(_split_cached, history) if earlier and earlier.currency]
     possible = [code for code in currency.codes if all(code in codes for codes in before)]
     if not possible:
         raise ValueParseError(

@@ -19,7 +19,7 @@ _DASHES = dict.fromkeys(map(ord, "−–—‐‑‒―﹣⁃➖"), "-")
 _QUOTES = {ord(letter): "'" for letter in "’‘ʼ′ʹ‛`´"} | {ord(letter): '"' for letter in "″“”„"}
 _WIDE = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
 _OTHERS = {ord("٪"): "%", ord("℃"): "°C", ord("℉"): "°F", ord("μ"): "µ", ord("˚"): "°", ord("⁄"): "/"}
-_SIGNS = _INVISIBLE | _DASHES | _QUOTES | _WIDE | _OTHERS
+_REPLACEMENTS = _INVISIBLE | _DASHES | _QUOTES | _WIDE | _OTHERS
 _MISSING = re.compile(
     r"""[-_.,:;?*/…\s'"]*
     |n\.?\s?[/.]?\s?[ad]\.?|\#n/?a!?|s\.?/?\s?d\.?|k\.\s?a\.?|nan|null|none|nil|undefined|tb[ad]
@@ -27,9 +27,9 @@ _MISSING = re.compile(
     |indisponível|no\ data|not\ available|unavailable|keine\ (?:angabe|daten)|non\ disponible|nicht\ verfügbar""",
     re.VERBOSE | re.IGNORECASE,
 )
-_UNIT_OF_NOTHING = re.compile(r"[-.,]+\s*(?:[€£$¥%‰]|°\s?[CF]?|[A-Za-z/²³°µ]{1,5})|[€£$¥]\s*[-.,]+")
+_UNIT_WITHOUT_NUMBER = re.compile(r"[-.,]+\s*(?:[€£$¥%‰]|°\s?[CF]?|[A-Za-z/²³°µ]{1,5})|[€£$¥]\s*[-.,]+")
 _DIGIT = re.compile(r"\d")
-_APART = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
+_SEPARATE_NUMBERS = re.compile(r"(?<=\d)(?=\s*[\n\t\r\f\v]|\s\s)\s+(?=\d)")
 """Whitespace that separates two numbers: a line break or several spaces."""
 
 
@@ -49,10 +49,10 @@ def normalize_text(text: str) -> str:
             f"The text is {len(text)} characters long: {quote_text(text)} Values are short. Choose a smaller part."
         )
     if not text.isascii():
-        text = "".join(map(_plain, text.translate(_SIGNS)))
+        text = "".join(map(_ascii_digit, text.translate(_REPLACEMENTS)))
     parts = text.split()
-    if len(parts) > 1 and _APART.search(text):
-        text = "\n".join(" ".join(part.split()) for part in _APART.split(text))
+    if len(parts) > 1 and _SEPARATE_NUMBERS.search(text):
+        text = "\n".join(" ".join(part.split()) for part in _SEPARATE_NUMBERS.split(text))
     else:
         text = " ".join(parts)
     if len(text) > LONGEST_VALUE_TEXT:
@@ -75,10 +75,10 @@ def is_missing(text: str) -> bool:
     """Whether a normalised text is a marker of a missing value: a dash, n/a, empty."""
     if _DIGIT.search(text):
         return False
-    return _MISSING.fullmatch(text) is not None or _UNIT_OF_NOTHING.fullmatch(text) is not None
+    return _MISSING.fullmatch(text) is not None or _UNIT_WITHOUT_NUMBER.fullmatch(text) is not None
 
 
-def _plain(letter: str) -> str:
+def _ascii_digit(letter: str) -> str:
     if letter.isdecimal() and not letter.isascii():
         return str(unicodedata.decimal(letter))
     return letter

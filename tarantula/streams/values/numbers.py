@@ -28,9 +28,9 @@ from tarantula.streams.values.value import ValueParseError
 class Multiplier(NamedTuple):
     """Power of ten of a word, and the decimal mark of its language, if known."""
 
-    zeros: int
+    exponent: int
     mark: str = ""
-    only_with: str = ""
+    required_mark: str = ""
     """Decimal mark that the word requires: with a decimal comma, a billion is 10^12."""
 
 
@@ -47,8 +47,8 @@ _WORDS: dict[str, Multiplier] = {
     r"millions?": Multiplier(6),
     r"milliarden?|milliards?|mrd\.?|mds?": Multiplier(9, ","),
     r"billionen": Multiplier(12, ","),
-    r"billions?": Multiplier(9, ".", only_with="."),
-    r"trillions?": Multiplier(12, ".", only_with="."),
+    r"billions?": Multiplier(9, ".", required_mark="."),
+    r"trillions?": Multiplier(12, ".", required_mark="."),
     r"tausend|tsd\.?": Multiplier(3, ","),
     r"lakhs?": Multiplier(5, "."),
     r"crores?": Multiplier(7, "."),
@@ -61,7 +61,7 @@ _LETTERS_OF_MONEY: dict[str, Multiplier] = {
     "m": Multiplier(6, "."), "mn": Multiplier(6, "."), "tn": Multiplier(12, "."), "T": Multiplier(12, "."),
     "Cr": Multiplier(7, "."),
 }  # fmt: skip
-_EACH = tuple(_WORDS.values())
+_WORD_MULTIPLIERS = tuple(_WORDS.values())
 _WORD = re.compile("|".join(rf"({word})(?![^\W\d_])" for word in _WORDS), re.IGNORECASE)
 _LETTER = re.compile(r"([kKM]|[Bb]n|BN|B|mn?|tn|T|Cr)(?=$|[\s€$£¥).,;]|EUR\b|USD\b|CHF\b)")
 
@@ -72,7 +72,7 @@ def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, st
         return None, after
     text = after.lstrip()
     if match := _WORD.match(text):
-        return _EACH[(match.lastindex or 1) - 1], text[match.end() :]
+        return _WORD_MULTIPLIERS[(match.lastindex or 1) - 1], text[match.end() :]
     if kind is not ValueKind.QUANTITY and (match := _LETTER.match(text)):
         letters = _LETTERS | _LETTERS_OF_MONEY if kind is ValueKind.MONEY else _LETTERS
         if match[1] in letters:
@@ -80,10 +80,10 @@ def split_multiplier(after: str, kind: ValueKind) -> tuple[Multiplier | None, st
     return None, after
 
 
-def shift_decimal(number: Decimal, zeros: int) -> Decimal:
+def shift_decimal(number: Decimal, places: int) -> Decimal:
     """Multiply by a power of ten, exactly."""
     sign, digits, exponent = number.as_tuple()
-    return Decimal((sign, digits, int(exponent) + zeros))
+    return Decimal((sign, digits, int(exponent) + places))
 
 
 MOST_HISTORY_TEXTS = 200
@@ -96,50 +96,50 @@ class NumberStyle(NamedTuple):
 
     formats: int = ANY_FORMAT
     """Formats that fit all its numbers, as bits; 0 if they contradict each other."""
-    wholes: tuple[float, float] | None = None
+    integer_range: tuple[float, float] | None = None
     """Smallest and largest log10 of its numbers without separators."""
 
 
 UNKNOWN_STYLE = NumberStyle()
 
 
-class _Proof(NamedTuple):
+class _Evidence(NamedTuple):
     formats: int
-    strictly: int
+    strict_formats: int
     size: float | None
     """log10 of a number without separators."""
 
 
 def number_style(history: Sequence[str]) -> NumberStyle:
     """Return the number style of a history."""
-    return _told(tuple(history[-MOST_HISTORY_TEXTS:])) if history else UNKNOWN_STYLE
+    return _number_style(tuple(history[-MOST_HISTORY_TEXTS:])) if history else UNKNOWN_STYLE
 
 
 @lru_cache(4096)
-def _told(history: tuple[str, ...]) -> NumberStyle:
-    proofs = [proof for proof in map(_proof, history) if proof is not None]
-    loosely = strictly = ANY_FORMAT
-    for proof in proofs:
-        loosely &= proof.formats
-        strictly &= proof.strictly
-    sizes = [proof.size for proof in proofs if proof.size is not None]
-    return NumberStyle(strictly or loosely, (min(sizes), max(sizes)) if sizes else None)
+def _number_style(history: tuple[str, ...]) -> NumberStyle:
+    all_evidence = [evidence for evidence in map(_evidence, history) if evidence is not None]
+    formats = strict_formats = ANY_FORMAT
+    for evidence in all_evidence:
+        formats &= evidence.formats
+        strict_formats &= evidence.strict_formats
+    sizes = [evidence.size for evidence in all_evidence if evidence.size is not None]
+    return NumberStyle(strict_formats or formats, (min(sizes), max(sizes)) if sizes else None)
 
 
 @lru_cache(16384)
-def _proof(text: str) -> _Proof | None:
+def _evidence(text: str) -> _Evidence | None:
     try:
         found = find_numeral(normalize_text(text))
     except ValueParseError:
         return None
-    formats = strictly = 0
+    formats = strict_formats = 0
     for reading in numeral_readings(found.body):
         if found.exponent is not None and not has_decimals(reading, found.body):
             continue  # A mantissa before an exponent has no thousands separators.
         formats |= reading.formats
-        strictly |= reading.strictly
+        strict_formats |= reading.strict_formats
     whole = not separators_in(found.body) and int(found.body)
-    return _Proof(formats, strictly, log10(whole) if whole else None) if formats else None
+    return _Evidence(formats, strict_formats, log10(whole) if whole else None) if formats else None
 
 
 def informative_texts(history: Sequence[str], text: str, most: int = MOST_REMEMBERED_TEXTS) -> list[str]:
@@ -149,13 +149,13 @@ def informative_texts(history: Sequence[str], text: str, most: int = MOST_REMEMB
     """
     texts = [*(earlier for earlier in history if earlier != text), text]
     while len(texts) > most:
-        texts.remove(next((earlier for earlier in texts[:-1] if not _proves(earlier)), texts[0]))
+        texts.remove(next((earlier for earlier in texts[:-1] if not _is_decisive(earlier)), texts[0]))
     return texts
 
 
-def _proves(text: str) -> bool:
-    proof = _proof(text)
-    return proof is not None and len(decimal_marks(proof.formats)) == 1
+def _is_decisive(text: str) -> bool:
+    evidence = _evidence(text)
+    return evidence is not None and len(decimal_marks(evidence.formats)) == 1
 
 
 CLEAR_MARGIN_DECADES = 2.0
@@ -175,10 +175,10 @@ def numeral_value(
 
     ``mark`` is the decimal mark that the context implies; ``decimals`` says that three decimals are usual.
     """
-    number = _chosen(found, kind, number_style(history), times, mark or (times.mark if times else ""), decimals)
-    zeros = (found.exponent or 0) + (times.zeros if times else 0)
-    if zeros:
-        number = shift_decimal(number, zeros)
+    number = _select_reading(found, kind, number_style(history), times, mark or (times.mark if times else ""), decimals)
+    exponent = (found.exponent or 0) + (times.exponent if times else 0)
+    if exponent:
+        number = shift_decimal(number, exponent)
     return -number if _is_negative(found, kind) and number else number
 
 
@@ -194,7 +194,7 @@ def _is_negative(found: Numeral, kind: ValueKind) -> bool:
     return found.negative
 
 
-def _chosen(
+def _select_reading(
     found: Numeral, kind: ValueKind, history: NumberStyle, times: Multiplier | None, mark: str, decimals: bool
 ) -> Decimal:
     possible = numeral_readings(found.body)
@@ -204,19 +204,21 @@ def _chosen(
         possible = tuple(reading for reading in possible if _is_whole(reading.number)) or possible
     if not possible:
         raise ValueParseError(f"{quote_text(found.body)} is not a number in a known format.")
-    if times is not None and times.only_with:
+    if times is not None and times.required_mark:
         if all(mark not in found.body for mark in ".,"):
             return possible[0].number
-        mark = times.only_with
+        mark = times.required_mark
         possible = tuple(reading for reading in possible if mark in decimal_marks(reading.formats))
         if not possible or (history.formats and mark not in decimal_marks(history.formats)):
             raise ValueParseError(f"{quote_text(found.body + found.after)} means another number in another language.")
     if len(possible) == 1:
-        return _only(possible[0], found.body, history)
-    return _preferred(_fitting(possible, found.body, history), found.body, kind, history, mark, decimals)
+        return _single_reading(possible[0], found.body, history)
+    return _preferred_reading(
+        _fitting_readings(possible, found.body, history), found.body, kind, history, mark, decimals
+    )
 
 
-def _only(reading: NumeralReading, body: str, history: NumberStyle) -> Decimal:
+def _single_reading(reading: NumeralReading, body: str, history: NumberStyle) -> Decimal:
     contradicts = history.formats and not any(
         mark in decimal_marks(history.formats) for mark in decimal_marks(reading.formats)
     )
@@ -225,7 +227,7 @@ def _only(reading: NumeralReading, body: str, history: NumberStyle) -> Decimal:
     return reading.number
 
 
-def _fitting(possible: Sequence[NumeralReading], body: str, history: NumberStyle) -> Sequence[NumeralReading]:
+def _fitting_readings(possible: Sequence[NumeralReading], body: str, history: NumberStyle) -> Sequence[NumeralReading]:
     if not history.formats:
         raise ValueParseError(f"{quote_text(body)} can be two numbers, and earlier texts use several number formats.")
     fitting = [reading for reading in possible if reading.formats & history.formats]
@@ -234,7 +236,7 @@ def _fitting(possible: Sequence[NumeralReading], body: str, history: NumberStyle
     return fitting
 
 
-def _preferred(
+def _preferred_reading(
     fitting: Sequence[NumeralReading], body: str, kind: ValueKind, history: NumberStyle, mark: str, decimals: bool
 ) -> Decimal:
     if len(fitting) > 1 and mark:
@@ -243,8 +245,8 @@ def _preferred(
         return fitting[0].number
     with_decimals = [reading for reading in fitting if has_decimals(reading, body)]
     thousands = [reading for reading in fitting if reading not in with_decimals]
-    if kind in (ValueKind.DECIMAL, ValueKind.QUANTITY) and history.wholes and not decimals:
-        return _nearest(fitting, body, *history.wholes)
+    if kind in (ValueKind.DECIMAL, ValueKind.QUANTITY) and history.integer_range and not decimals:
+        return _nearest(fitting, body, *history.integer_range)
     prefers_decimals = decimals or kind in (ValueKind.PERCENTAGE, ValueKind.DECIMAL)
     chosen = with_decimals if prefers_decimals else thousands
     return (chosen or fitting)[0].number

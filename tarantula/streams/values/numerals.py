@@ -38,7 +38,7 @@ class NumeralReading(NamedTuple):
 
     number: Decimal
     formats: int
-    strictly: int
+    strict_formats: int
     """The subset of formats whose thousands separators are used consistently."""
 
 
@@ -57,45 +57,45 @@ def _patterns(format_: NumberFormat) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{grouped}|\d+){fraction}{begin_with_fraction}"), strict
 
 
-_ALL_ALIKE = str.maketrans("0123456789", "1111111111")
+_EQUAL_DIGITS = str.maketrans("0123456789", "1111111111")
 _PATTERNS = tuple(_patterns(format_) for format_ in NUMBER_FORMATS)
 
 
-class _Way(NamedTuple):
+class _ShapeReading(NamedTuple):
     """Decimal mark and thousands separator for numerals of one shape, with the formats that allow them."""
 
     decimal: str
     group: str
     formats: int
-    strictly: int
+    strict_formats: int
 
 
 def numeral_readings(body: str) -> tuple[NumeralReading, ...]:
     """Return all numbers that digits with separators can mean."""
     if len(body) > 2 * MOST_DIGITS:
         return ()
-    shape = ("0" if body[0] == "0" else "1") + body[1:].translate(_ALL_ALIKE) if body[0].isdigit() else body
+    shape = ("0" if body[0] == "0" else "1") + body[1:].translate(_EQUAL_DIGITS) if body[0].isdigit() else body
     return tuple(
-        NumeralReading(Decimal(_without(body, way.decimal, way.group)), way.formats, way.strictly)
-        for way in _ways(shape)
+        NumeralReading(Decimal(_plain_digits(body, way.decimal, way.group)), way.formats, way.strict_formats)
+        for way in _shape_readings(shape)
     )
 
 
 @lru_cache(4096)
-def _ways(shape: str) -> tuple[_Way, ...]:
+def _shape_readings(shape: str) -> tuple[_ShapeReading, ...]:
     """Return the possible readings by the positions of separators; the digits do not matter, so results are cached."""
-    found: dict[str, _Way] = {}
+    found: dict[str, _ShapeReading] = {}
     for number, (format_, (loose, strict)) in enumerate(zip(NUMBER_FORMATS, _PATTERNS, strict=True)):
         if loose.fullmatch(shape):
             bit = 1 << number
-            value = _without(shape, *format_)
-            way = found.get(value, _Way(*format_, 0, 0))
-            strictly = bit if strict.fullmatch(shape) else 0
-            found[value] = way._replace(formats=way.formats | bit, strictly=way.strictly | strictly)
+            value = _plain_digits(shape, *format_)
+            way = found.get(value, _ShapeReading(*format_, 0, 0))
+            strict_formats = bit if strict.fullmatch(shape) else 0
+            found[value] = way._replace(formats=way.formats | bit, strict_formats=way.strict_formats | strict_formats)
     return tuple(found.values())
 
 
-def _without(body: str, decimal: str, group: str) -> str:
+def _plain_digits(body: str, decimal: str, group: str) -> str:
     if group and group in body:
         body = body.replace(group, "")
     return body.replace(decimal, ".")
@@ -140,7 +140,7 @@ _CODES = "|".join(sorted(currencies.CURRENCY_CODES))
 _GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
-_NO_NUMBER = {
+_NOT_A_NUMBER = {
     re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is not a number: it may be a score, a range, a date or a time.",
     _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
     # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
@@ -173,23 +173,23 @@ class Numeral:
 
 def find_numeral(text: str) -> Numeral:
     """Return the only number in a normalised text; raise `ValueParseError` if there is not exactly one."""
-    found = _numeral(text)
+    found = _find_numeral(text)
     if isinstance(found, str):
         raise ValueParseError(f"{quote_text(text)} {found}")
     return found
 
 
 @lru_cache(16384)
-def _numeral(text: str) -> Numeral | str:
+def _find_numeral(text: str) -> Numeral | str:
     if len(text) <= MOST_DIGITS and (bare := _BARE.fullmatch(text)):
         return Numeral(bare[2], "", "", bare[1] == "-")
     try:
-        return _found(_GLUED_CODE.sub(r"\1 ", text))
+        return _parse_numeral(_GLUED_CODE.sub(r"\1 ", text))
     except ValueParseError as why:
         return str(why)
 
 
-def _found(text: str) -> Numeral:
+def _parse_numeral(text: str) -> Numeral:
     text, in_parentheses = _without_parentheses(text)
     match = _NUMERAL.search(text)
     if match is None:
@@ -245,7 +245,7 @@ def _check_around(before: str, after: str) -> None:
     if any(sign in before for sign in "<>≤≥±") or after.startswith("+"):
         raise ValueParseError("is only approximate.")
     if after:
-        for pattern, why in _NO_NUMBER.items():
+        for pattern, why in _NOT_A_NUMBER.items():
             if pattern.search(after):
                 raise ValueParseError(why)
 

@@ -27,16 +27,16 @@ def is_url_text(text: str) -> bool:
 
 def parse_url(text: str, base_url: str) -> Value:
     """Parse a URL; relative ones are resolved against *base_url*."""
-    written = text[: LONGEST_URL + 1].strip()
-    if not written or len(text) > LONGEST_URL:
-        raise ValueParseError("The URL is missing." if not written else "The URL is too long.")
-    if any(letter.isspace() for letter in written):
-        raise ValueParseError(f"{quote_text(written)} is not a URL: it contains spaces.")
-    if _BARE.fullmatch(written):
-        written = f"https://{written}"
-    address = urls.resolve(base_url, written) if base_url else urls.canonical(written)
+    url = text[: LONGEST_URL + 1].strip()
+    if not url or len(text) > LONGEST_URL:
+        raise ValueParseError("The URL is missing." if not url else "The URL is too long.")
+    if any(letter.isspace() for letter in url):
+        raise ValueParseError(f"{quote_text(url)} is not a URL: it contains spaces.")
+    if _BARE.fullmatch(url):
+        url = f"https://{url}"
+    address = urls.resolve(base_url, url) if base_url else urls.canonical(url)
     if address is None or not urls.is_web(address):
-        raise ValueParseError(f"{quote_text(written)} is not a web address.")
+        raise ValueParseError(f"{quote_text(url)} is not a web address.")
     return Value(ValueKind.URL, address)
 
 
@@ -58,7 +58,7 @@ def parse_value(
     Raises `ValueParseError` if the text has no such value, or if it is ambiguous.
     """
     if kind is ValueKind.TEXT:
-        return _read_words(text)
+        return _parse_words(text)
     if kind is ValueKind.URL:
         return parse_url(text, base_url)
     tidied = normalize_text(text)
@@ -76,7 +76,7 @@ def parse_value(
     return parse_moment(in_a_line, history, now)
 
 
-def _read_words(text: str) -> Value:
+def _parse_words(text: str) -> Value:
     if len(text) > LONGEST_WORDS_TEXT:
         raise ValueParseError(f"The text is {len(text)} characters long: {quote_text(text)} Choose a smaller part.")
     words = " ".join(text.split())

@@ -79,17 +79,17 @@ def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
         )
     if not found.after and not found.before:
         return _value(numeral_value(found, kind, history), kind, "")
-    return _read_beside_words(text, found, kind, history)
+    return _parse_with_words(text, found, kind, history)
 
 
-def _read_beside_words(text: str, found: Numeral, kind: ValueKind, history: Sequence[str]) -> Value:
+def _parse_with_words(text: str, found: Numeral, kind: ValueKind, history: Sequence[str]) -> Value:
     check_no_ordinal(found)
     if _METRES_OR_MILLIONS.match(found.after):
         raise ValueParseError(f"{quote_text(text)} may be metres or millions. Choose the kind quantity or money.")
     named = check_same_measure(found, history)
     times, rest = split_multiplier(found.after, kind)
     if not named and times is None:
-        _check_words(found, rest)
+        _check_no_word(found, rest)
     return _value(numeral_value(found, kind, history, times), kind, named)
 
 
@@ -99,7 +99,7 @@ def _value(number: Decimal, kind: ValueKind, named: str) -> Value:
     return Value(kind, canonical_number(number), number, named)
 
 
-def _check_words(found: Numeral, rest: str) -> None:
+def _check_no_word(found: Numeral, rest: str) -> None:
     if rest[:1].isalpha():
         raise ValueParseError(f"{quote_text(found.body + found.after)} is a word with a number in it.")
 
@@ -130,8 +130,8 @@ def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
     if found.in_parentheses:
         raise ValueParseError(f"{quote_text(text)} is in parentheses, and may be negative.")
-    field = _usual(unit)
-    named, _ = _named(rest, unit, field)
+    field = _canonical_unit(unit)
+    named, _ = _split_named_unit(rest, unit, field)
     if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
         raise ValueParseError(f"{quote_text(text)} has no known unit of measure.")
     if named and not field:
@@ -142,14 +142,14 @@ def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     return Value(ValueKind.QUANTITY, canonical_number(number), number, named)
 
 
-def _usual(unit: str) -> str:
+def _canonical_unit(unit: str) -> str:
     try:
         return canonical_unit(unit) if unit else ""
     except TarantulaError as error:
         raise ValueParseError(str(error)) from None
 
 
-def _named(rest: str, unit: str, field: str) -> tuple[str, str]:
+def _split_named_unit(rest: str, unit: str, field: str) -> tuple[str, str]:
     named, left = split_unit(rest)
     stripped = rest.strip()
     if field in (*TEMPERATURE_UNITS, "deg", "degree") and _DEGREE_SIGN.match(stripped):

@@ -23,32 +23,32 @@ if TYPE_CHECKING:
 LONGEST_UNIT = 40
 SIGNIFICANT_DIGITS = 18
 """Digits of a converted number that is not finite, such as a third of a metre."""
-_SAFE = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
-_POWERS = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
+_SAFE_CHARACTERS = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
+_PINT_SYNTAX = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
 
 
-def _writings() -> tuple[dict[str, str], dict[str, str]]:
+def _spellings() -> tuple[dict[str, str], dict[str, str]]:
     exact: dict[str, str] = {}
     words: dict[str, str] = {}
     listed = [(unit, others) for group in UNIT_GROUPS.values() for unit, (_, others) in group.items()]
     for unit, others in (*listed, *UNCONVERTIBLE_UNITS.items()):
-        for written in (unit, *others.split("; ")):
-            exact.setdefault(written, unit)
-            if len(written) > 3:
-                words.setdefault(written.casefold(), unit)
+        for spelling in (unit, *others.split("; ")):
+            exact.setdefault(spelling, unit)
+            if len(spelling) > 3:
+                words.setdefault(spelling.casefold(), unit)
     exact.pop("", None)
     return exact, words
 
 
-_EXACT, _WORDS = _writings()
-_NAMES = {unit: name for group in UNIT_GROUPS.values() for unit, (name, _) in group.items()}
-_ANY = "|".join(re.escape(written) for written in sorted({*_EXACT, *_WORDS}, key=len, reverse=True))
-_LEADING = re.compile(rf"\s*(?:de |of )?({_ANY})(?![^\W_]|[/²³](?=\w))\.?", re.IGNORECASE)
+_EXACT, _WORDS = _spellings()
+_PINT_NAMES = {unit: name for group in UNIT_GROUPS.values() for unit, (name, _) in group.items()}
+_ANY_SPELLING = "|".join(re.escape(spelling) for spelling in sorted({*_EXACT, *_WORDS}, key=len, reverse=True))
+_LEADING = re.compile(rf"\s*(?:de |of )?({_ANY_SPELLING})(?![^\W_]|[/²³](?=\w))\.?", re.IGNORECASE)
 
 
-def unit_named(written: str) -> str | None:
+def unit_named(spelling: str) -> str | None:
     """Return the canonical unit of a known spelling; None if unknown."""
-    return _EXACT.get(written) or (_WORDS.get(written.casefold()) if len(written) > 3 else None)
+    return _EXACT.get(spelling) or (_WORDS.get(spelling.casefold()) if len(spelling) > 3 else None)
 
 
 def split_unit(after: str) -> tuple[str, str]:
@@ -60,13 +60,13 @@ def split_unit(after: str) -> tuple[str, str]:
 
 def canonical_unit(unit: str) -> str:
     """Return the canonical form of a unit; raise `TarantulaError` with similar names if it is unknown."""
-    written = " ".join(unit.split())
-    if (usual := unit_named(written)) is not None:
+    spelling = " ".join(unit.split())
+    if (usual := unit_named(spelling)) is not None:
         return usual
-    if not written or len(written) > LONGEST_UNIT or _dimension(written) is None:
-        near = did_you_mean(written[:LONGEST_UNIT], {*_EXACT, *_WORDS})
+    if not spelling or len(spelling) > LONGEST_UNIT or _dimension(spelling) is None:
+        near = did_you_mean(spelling[:LONGEST_UNIT], {*_EXACT, *_WORDS})
         raise TarantulaError(f"{unit[:LONGEST_UNIT]!r} is not a unit of measure.{near} Examples: km/h, °C, µg/m³.")
-    return written
+    return spelling
 
 
 def convertible_units(unit: str) -> list[str]:
@@ -88,25 +88,27 @@ def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
     """Convert a number between units, exactly if the result is finite; raise `ValueParseError` if they are
     incompatible."""
     try:
-        begin, end = canonical_unit(from_), canonical_unit(to)
+        source, end = canonical_unit(from_), canonical_unit(to)
     except TarantulaError as error:
         raise ValueParseError(str(error)) from None
-    if begin == end:
+    if source == end:
         return number
-    way = _way(begin, end)
-    if way is None:
-        raise ValueParseError(f"{begin} cannot be converted to {end}: they measure different things.")
-    factor, offset = way
+    conversion = _conversion(source, end)
+    if conversion is None:
+        raise ValueParseError(f"{source} cannot be converted to {end}: they measure different things.")
+    factor, offset = conversion
     return _decimal(Fraction(number) * factor + offset)
 
 
 @lru_cache(2048)
-def _way(begin: str, end: str) -> tuple[Fraction, Fraction] | None:
+def _conversion(source: str, end: str) -> tuple[Fraction, Fraction] | None:
     """Return factor and offset between two units; None if they are incompatible."""
-    first = _dimension(begin)
+    first = _dimension(source)
     if first is None or first != _dimension(end):
         return None
-    zero, one = (Fraction(_registry().convert(Fraction(number), _name(begin), _name(end))) for number in (0, 1))
+    zero, one = (
+        Fraction(_registry().convert(Fraction(number), _pint_name(source), _pint_name(end))) for number in (0, 1)
+    )
     return one - zero, zero
 
 
@@ -115,12 +117,12 @@ def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
     """Return the dimensions of a unit; None if it is unknown or cannot be converted."""
     if (
         unit in UNCONVERTIBLE_UNITS
-        or not _SAFE.fullmatch(_name(unit))
-        or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _name(unit))
+        or not _SAFE_CHARACTERS.fullmatch(_pint_name(unit))
+        or re.search(r"\d{2}|\*\*\s*\*|\(.*\(", _pint_name(unit))
     ):
         return None
     try:
-        parsed: Any = _registry().parse_units(_name(unit))
+        parsed: Any = _registry().parse_units(_pint_name(unit))
         _registry().convert(Fraction(1), parsed, parsed)
     except Exception:  # pint raises many exception types for invalid input
         return None
@@ -129,8 +131,8 @@ def _dimension(unit: str) -> frozenset[tuple[str, Any]] | None:
     return frozenset(parsed.dimensionality.items())
 
 
-def _name(unit: str) -> str:
-    return _NAMES.get(unit) or unit.translate(_POWERS)
+def _pint_name(unit: str) -> str:
+    return _PINT_NAMES.get(unit) or unit.translate(_PINT_SYNTAX)
 
 
 @lru_cache(1)
@@ -154,20 +156,20 @@ def _decimal(number: Fraction) -> Decimal:
 
 def check_unit(unit: str, kind: ValueKind = ValueKind.QUANTITY) -> str:
     """Return the canonical unit of a field; raise `TarantulaError` with similar names if it is unknown."""
-    written = unit.strip()
-    if not written:
+    spelling = unit.strip()
+    if not spelling:
         return ""
     if kind is ValueKind.QUANTITY:
-        return canonical_unit(written)
+        return canonical_unit(spelling)
     if kind is ValueKind.MONEY:
-        return _currency(written)
-    if kind is ValueKind.DURATION and written.casefold() not in UNIT_SECONDS:
-        raise TarantulaError(f"{written[:40]!r} is not a unit of time. Write s, min, h or d.")
-    return written
+        return _currency(spelling)
+    if kind is ValueKind.DURATION and spelling.casefold() not in UNIT_SECONDS:
+        raise TarantulaError(f"{spelling[:40]!r} is not a unit of time. Write s, min, h or d.")
+    return spelling
 
 
-def _currency(written: str) -> str:
-    if (code := currencies.currency_code(written)) is not None:
+def _currency(spelling: str) -> str:
+    if (code := currencies.currency_code(spelling)) is not None:
         return code
-    near = did_you_mean(written.upper()[:10], sorted(currencies.CURRENCY_CODES))
-    raise TarantulaError(f"{written[:40]!r} is not a currency.{near} Use its code, such as EUR.")
+    near = did_you_mean(spelling.upper()[:10], sorted(currencies.CURRENCY_CODES))
+    raise TarantulaError(f"{spelling[:40]!r} is not a currency.{near} Use its code, such as EUR.")

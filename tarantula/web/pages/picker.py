@@ -168,7 +168,7 @@ class PickerView:
             title = str(values.get("title") or "") or await run_in_thread(document_title, answer)
             self._form.suggest(title=title, name=values.get("name", ""), tags=", ".join(values.get("tags", [])))
             self._form.suggest_interval(values.get("interval", 300.0))
-            await self._start_draft(await run_in_thread(SourceDraft.prepared, answer, values))
+            await self._start_draft(await run_in_thread(SourceDraft.from_source, answer, values))
             self._category = values.get("category", "")
 
     @asynccontextmanager
@@ -254,7 +254,7 @@ class PickerView:
         if self._draft is None:
             return
         with notify_errors():
-            field = await run_in_thread(self._draft.point, pick.number, pick.part)
+            field = await run_in_thread(self._draft.pick, pick.number, pick.part)
             self._notice.text = _("Selected: {title}, {value}", title=field.title, value=field.text[:80])
         await self._mark_selection()
         await self._redraw()
@@ -264,7 +264,7 @@ class PickerView:
         if draft is None:
             return
         picks = [one.pick.number for one in draft.fields if one.pick is not None]
-        self._frame.mark_elements(picks, draft.like_numbers())
+        self._frame.mark_elements(picks, draft.similar_numbers())
 
     async def _save(self) -> None:
         set_language(self._language)

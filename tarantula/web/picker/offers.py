@@ -105,7 +105,7 @@ class OfferList:
         naming = offer.named_by
         draft = SourceDraft(answer, None, offer.adapter, offer.options, naming.place if naming is not None else None)
         if naming is not None:
-            draft.offer(naming.title, _text(naming), naming.place)
+            draft.add_value(naming.title, _text(naming), naming.place)
         self._container.clear()
         self._container.set_visibility(True)
         with self._container:
@@ -130,8 +130,8 @@ class OfferList:
             set_language(self._language)
             with notify_errors():
                 if box.value:
-                    await run_in_thread(draft.offer, value.title or value.key, _text(value), value.place)
-                elif (field := draft.at(value.place)) is not None:
+                    await run_in_thread(draft.add_value, value.title or value.key, _text(value), value.place)
+                elif (field := draft.field_at(value.place)) is not None:
                     await run_in_thread(draft.remove, field)
             await self._on_change()
 

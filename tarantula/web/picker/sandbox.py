@@ -86,9 +86,9 @@ def ticket_for(tickets: TicketSigner, key: str) -> str:
     return tickets.sign(_subject(key))
 
 
-def sandbox_routes(pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> list[Route]:
+def sandbox_routes(pages: OpenPages, client: PickerClient, tickets: TicketSigner) -> list[Route]:
     """Return the routes that serve open pages."""
-    show = _Endpoints(pages, visitor, tickets)
+    show = _Endpoints(pages, client, tickets)
     prefix = "/{ticket}/picked/{key}"
     return [
         Route(PICK_SCRIPT, show.script),
@@ -101,9 +101,9 @@ def sandbox_routes(pages: OpenPages, visitor: PickerClient, tickets: TicketSigne
 class _Endpoints:
     """Endpoints of the sandbox origin."""
 
-    def __init__(self, pages: OpenPages, visitor: PickerClient, tickets: TicketSigner) -> None:
+    def __init__(self, pages: OpenPages, client: PickerClient, tickets: TicketSigner) -> None:
         self._pages = pages
-        self._visitor = visitor
+        self._client = client
         self._tickets = tickets
 
     async def script(self, request: Request) -> Response:
@@ -118,12 +118,12 @@ class _Endpoints:
 
     async def sheet(self, request: Request) -> Response:
         """Return a style sheet."""
-        css = await self._page_of(request).sheet(request.path_params["number"], self._visitor)
+        css = await self._page_of(request).sheet(request.path_params["number"], self._client)
         return Response(css, media_type="text/css")
 
     async def image(self, request: Request) -> Response:
         """Return an image."""
-        body, kind = await self._page_of(request).image(request.path_params["number"], self._visitor)
+        body, kind = await self._page_of(request).image(request.path_params["number"], self._client)
         return Response(body, headers={"content-type": kind})
 
     def _page_of(self, request: Request) -> PickerPage:

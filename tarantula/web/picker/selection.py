@@ -96,7 +96,7 @@ class SelectionList:
                 title = ui.input(_("Name"), value=one.title).props("outlined dense maxlength=100 debounce=400")
                 title.on_value_change(lambda event: self._renamed(one, str(event.value or "")))
                 self._kind(one)
-                if one.what in UNIT_KINDS:
+                if one.effective_kind in UNIT_KINDS:
                     self._unit(number, one, units)
                 if one.pick is not None:
                     self._part(one)
@@ -108,7 +108,7 @@ class SelectionList:
             one.kind, one.unit = ValueKind(chosen.value), None
             await self._refresh()
 
-        chosen = select_field(_("Value type"), kinds, str(one.what))
+        chosen = select_field(_("Value type"), kinds, str(one.effective_kind))
         chosen.on_value_change(change)
 
     def _unit(self, number: int, one: DraftField, units: UnitChoices) -> None:
@@ -116,8 +116,8 @@ class SelectionList:
             one.unit = str(chosen.value or "")
             await self._refresh()
 
-        known = dict.fromkeys(filter(None, (one.in_unit, *units.others)))
-        chosen = ui.select(list(known), label=_("Unit"), value=one.in_unit or None, new_value_mode="add-unique")
+        known = dict.fromkeys(filter(None, (one.effective_unit, *units.others)))
+        chosen = ui.select(list(known), label=_("Unit"), value=one.effective_unit or None, new_value_mode="add-unique")
         chosen.classes("w-full").props("outlined dense use-input hide-selected fill-input input-debounce=0")
         chosen.on_value_change(change)
         chosen.error = translate_sentence(units.error) or None
@@ -140,22 +140,22 @@ class SelectionList:
             attribute = value.removeprefix(ATTRIBUTE) if value.startswith(ATTRIBUTE) else ""
             assert self._draft is not None
             with notify_errors():
-                await run_in_thread(self._draft.narrow, one, part, attribute)
+                await run_in_thread(self._draft.restrict, one, part, attribute)
             await self._refresh()
 
         chosen = select_field(_("Part of the text"), options, current)
         chosen.on_value_change(change)
 
     def _way_choice(self, draft: SourceDraft) -> None:
-        if len(draft.ways) < 2 or draft.way is None:
+        if len(draft.plans) < 2 or draft.plan is None:
             return
         text_element("p", _("What to follow"), "m-0 mt-2 font-bold").props('id="picker-following"')
-        options = {str(way.following): _way_label(way) for way in draft.ways}
-        chosen = ui.radio(options, value=str(draft.way.following)).props('aria-labelledby="picker-following"')
+        options = {str(plan.mode): _plan_label(plan) for plan in draft.plans}
+        chosen = ui.radio(options, value=str(draft.plan.mode)).props('aria-labelledby="picker-following"')
 
         async def change() -> None:
             with notify_errors():
-                await run_in_thread(draft.follow, FollowMode(chosen.value))
+                await run_in_thread(draft.choose_mode, FollowMode(chosen.value))
             await self._refresh()
 
         chosen.on_value_change(change)
@@ -175,22 +175,24 @@ class SelectionList:
         await self._on_change()
 
 
-def _way_label(way: FollowPlan) -> str:
-    label = FOLLOWING_LABELS[way.following]
-    return _(label, detail=way.detail[:60]) if "{detail}" in label else _(label)
+def _plan_label(plan: FollowPlan) -> str:
+    label = FOLLOWING_LABELS[plan.mode]
+    return _(label, detail=plan.detail[:60]) if "{detail}" in label else _(label)
 
 
 def _units(fields: list[DraftField]) -> list[UnitChoices]:
     """Return the possible units of each value; the first call loads the unit registry."""
-    return [_units_of(one) if one.what in UNIT_KINDS and one.in_unit else UnitChoices() for one in fields]
+    return [
+        _units_of(one) if one.effective_kind in UNIT_KINDS and one.effective_unit else UnitChoices() for one in fields
+    ]
 
 
 def _units_of(one: DraftField) -> UnitChoices:
     try:
-        check_unit(one.in_unit, one.what)
+        check_unit(one.effective_unit, one.effective_kind)
     except TarantulaError as error:
         return UnitChoices(error=str(error))
-    return UnitChoices(convertible_units(one.in_unit))
+    return UnitChoices(convertible_units(one.effective_unit))
 
 
 MAX_PREVIEW_ROWS = 12

@@ -59,13 +59,13 @@ class PickerService:
 
     def __init__(self, user_agent: str) -> None:
         self.pages = OpenPages()
-        self._visitor = PickerClient(user_agent)
-        self._rendering = PickerBrowser(self._visitor, user_agent)
+        self._client = PickerClient(user_agent)
+        self._rendering = PickerBrowser(self._client, user_agent)
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
     def routes(self, tickets: TicketSigner) -> list[Route]:
         """Return the routes of the sandbox origin."""
-        return sandbox_routes(self.pages, self._visitor, tickets)
+        return sandbox_routes(self.pages, self._client, tickets)
 
     async def fetch(self, person: Person, request: PageRequest) -> tuple[SourceResponse, bool]:
         """Fetch a page for a curator; return the response and whether its address is private."""
@@ -82,7 +82,7 @@ class PickerService:
                     url, request.steps, request.variables, allow_private=private, headers=headers
                 )
                 return await page, private
-            exchange = await self._visitor.get(
+            exchange = await self._client.get(
                 PickerRequest(url, private, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=request_fields)
             )
         if not 200 <= exchange.status < 300:
@@ -93,7 +93,7 @@ class PickerService:
 
     async def open(self, person: Person, answer: SourceResponse, *, allow_private: bool) -> tuple[str, PickerPage]:
         """Open a page in the sandbox; return its key and the page."""
-        page = await asyncio.to_thread(PickerPage.at, answer, allow_private=allow_private)
+        page = await asyncio.to_thread(PickerPage.from_response, answer, allow_private=allow_private)
         return self.pages.put(page, person.name), page
 
 
