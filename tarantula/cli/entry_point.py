@@ -1,4 +1,4 @@
-"""Runs a command. Whatever goes wrong is said in a sentence, and never with a traceback."""
+"""Entry point of the ``tarantula`` command: exit codes, and one sentence instead of a traceback."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tarantula.core.errors import TarantulaError
 EXIT_REFUSED = 2
 EXIT_BUG = 1
 EXIT_INTERRUPTED = 130
-"""The exit code of a command that was stopped by Ctrl-C."""
+"""Exit code after Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command that was typed, and leave with its exit code."""
-    # What it says of a query that Ctrl-C cut short is for nobody to read.
+    """Run the command and exit with its code."""
+    # SQLAlchemy logs queries that Ctrl-C interrupts; users cannot do anything about them.
     logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
@@ -33,21 +33,21 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     try:
         _run(arguments)
     except TarantulaError as error:
-        _leave(str(error), EXIT_REFUSED)
+        _exit(str(error), EXIT_REFUSED)
     except BrokenPipeError:
-        # Whoever was reading has seen enough.
+        # The reader of a pipe has closed it.
         sys.exit(0)
     except OSError as error:
-        _leave(_of_the_system(error), EXIT_REFUSED)
+        _exit(_system_error_text(error), EXIT_REFUSED)
     except Exception as error:
         if os.environ.get("TARANTULA_DEBUG"):
             raise
-        _leave(_of_a_bug(error), EXIT_BUG)
+        _exit(_bug_text(error), EXIT_BUG)
     sys.exit(0)
 
 
 def restore_signal_handlers() -> None:
-    """Let Ctrl-C mean what it usually does, once Scrapy is done with it."""
+    """Restore Python's handlers of SIGINT and SIGTERM after Scrapy has run."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
@@ -65,25 +65,25 @@ def _flush() -> None:
     try:
         sys.stdout.flush()
     except OSError:
-        # Python would try again on its way out, and complain.
+        # Otherwise Python flushes again at exit and prints another error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise
 
 
-def _leave(sentences: str, code: int) -> NoReturn:
-    print(sentences, file=sys.stderr)
+def _exit(message: str, code: int) -> NoReturn:
+    print(message, file=sys.stderr)
     sys.exit(code)
 
 
-def _of_the_system(error: OSError) -> str:
+def _system_error_text(error: OSError) -> str:
     if error.errno == errno.ENOSPC:
-        return "There is no room left on the disk. Free some room and try again; what was stored before is kept."
+        return "The disk is full. Free some space and try again; everything stored before is intact."
     return f"{error.filename or 'A file'} cannot be used: {error.strerror or error}."
 
 
-def _of_a_bug(error: Exception) -> str:
-    told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-    return f"This is a bug of Tarântula ({told}). What happened is in {_write_log(error)}."
+def _bug_text(error: Exception) -> str:
+    summary = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    return f"This is a bug in Tarântula ({summary}). The details are in {_write_log(error)}."
 
 
 def _write_log(error: Exception) -> Path:

@@ -1,4 +1,4 @@
-"""``tarantula escalona``."""
+"""``tarantula escalona``: run a command file of the URL scheduler of 2021."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from tarantula.frontier.escalona import run_command_file
 
 
 def escalona(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The commands, one a line.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Commands, one a line.")],
     strategy: Annotated[
         str,
         typer.Option("--strategy", help="depth-first, breadth-first, best-first, or the import path of a class."),
     ] = "depth-first",
 ) -> None:
-    """Execute a file of commands."""
+    """Run a file of commands."""
     print(f"{run_command_file(file, strategy)} is written.")

@@ -8,18 +8,20 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula.cli.terminal import console, local_time, table, write_json
+from tarantula.cli.terminal import Json, Urn, console, local_time, table, write_json
 from tarantula.core.database import open_database
 from tarantula.publications import registry
 from tarantula.store import listings
 
+NUMBER_COLUMNS = ("documents", "collected", "waiting", "size")
+
 
 def items(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A publication; all unless told.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-    attention: Annotated[bool, typer.Option("--attention", help="Only those that somebody should look at.")] = False,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A publication; default all.")] = None,
+    as_json: Json = False,
+    attention: Annotated[bool, typer.Option("--attention", help="Only items that need attention.")] = False,
 ) -> None:
-    """Show the items that were collected, one row each."""
+    """List items, one row each."""
     with open_database() as database, database.reading() as session:
         rows = listings.list_items(session, registry.get_publication(session, name) if name is not None else None)
     if attention:
@@ -27,10 +29,9 @@ def items(
     if as_json:
         write_json([row.as_dict() for row in rows])
         return
-    numbers = ("documents", "collected", "waiting", "size")
-    columns = ["item", "state", "validation", "started", "finished", *numbers, "reason"]
-    asked_for = ["attention"] if any(row.attention for row in rows) else []
-    drawn = table(*columns, *asked_for, numbers=numbers, whole="item")
+    columns = ["item", "state", "validation", "started", "finished", *NUMBER_COLUMNS, "reason"]
+    attention_column = ["attention"] if any(row.attention for row in rows) else []
+    drawn = table(*columns, *attention_column, numbers=NUMBER_COLUMNS, whole="item")
     for row in rows:
         drawn.add_row(
             row.urn,
@@ -43,20 +44,19 @@ def items(
             f"{row.waiting:,}",
             decimal(row.bytes),
             row.reason or "",
-            *(" ".join(row.attention) for _ in asked_for),
+            *(" ".join(row.attention) for _ in attention_column),
         )
     console().print(drawn)
 
 
 def documents(
-    urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
-    as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False,
+    urn: Urn, as_jsonl: Annotated[bool, typer.Option("--jsonl", help="One JSON object a line.")] = False
 ) -> None:
-    """Show an item's documents, one row each."""
-    show = _json_line if as_jsonl else _line
+    """List the documents of an item, one row each."""
+    format_row = _json_line if as_jsonl else _line
     with open_database() as database, database.reading() as session:
         for row in listings.list_documents(session, listings.find_item(session, urn)):
-            print(show(row))
+            print(format_row(row))
 
 
 def _json_line(row: listings.DocumentRow) -> str:

@@ -1,4 +1,4 @@
-"""What can be typed after ``tarantula``. A noun's module is imported only when it is typed: help comes at once."""
+"""Nouns of the ``tarantula`` command; the module of a noun is imported only when it is typed, so that help is fast."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from typer.main import get_command
 from tarantula import __version__
 
 NOUNS = {
-    "publication": "Describe publications: which part of the web is wanted, how, and when.",
-    "type": "The document types that are known.",
-    "profile": "Named sets of document types.",
+    "publication": "Publications: which part of the web to collect, how, and when.",
+    "type": "Document types.",
+    "profile": "Profiles: named sets of document types.",
     "crawl": "Collect one item of a publication now, with a progress display.",
-    "item": "What is done to one item: show, stop, resume, extend, convert, validate, reject, export or remove it.",
-    "items": "Show the items that were collected, one row each.",
-    "servers": "Show every server that an item met, accepted or not, one row each.",
-    "server": "What is decided for one server: set it, show it, clear it, accept it in an item.",
-    "documents": "Show an item's documents, one row each.",
-    "report": "Show an item's states, types, sizes and servers.",
-    "diff": "Show what is new, changed, same and gone between two items.",
-    "suggest": "Have a URL collected, under the publication for suggestions.",
-    "why": "Say whether a URL belongs to a publication, and which rule decided.",
-    "search": "Find documents that were collected.",
-    "index": "Bring the index up to date with what was collected.",
-    "barrel": "Answer searches from an index of its own, for gateways, until Ctrl-C.",
-    "gateway": "Answer searches by asking barrels, wherever they are, until Ctrl-C.",
-    "stream": "Values on pages, followed over time: sources, what was read of them, alerts.",
+    "item": "One item: show, stop, resume, extend, convert, validate, reject, export or remove it.",
+    "items": "List items, one row each.",
+    "servers": "List every server of an item, accepted or not, one row each.",
+    "server": "Settings of one server: set, show and clear them, accept the server in an item.",
+    "documents": "List the documents of an item, one row each.",
+    "report": "Show the states, types, sizes and servers of an item.",
+    "diff": "Show which documents are new, changed, same and gone between two items.",
+    "suggest": "Collect a URL under the publication for suggestions.",
+    "why": "Show whether a URL is in the scope of a publication, and which rule decided.",
+    "search": "Search the collected documents.",
+    "index": "Add newly collected documents to the index.",
+    "barrel": "Run a search server with its own index, for gateways, until Ctrl-C.",
+    "gateway": "Answer searches by forwarding them to barrels, until Ctrl-C.",
+    "stream": "Streams: values on pages, followed over time, with sources, history and alerts.",
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
-    "user": "Those who may use the pages: add, list, edit, remove them, make tokens for programs.",
-    "revisit": "When pages are visited again: plan it, simulate policies, and draw what they do.",
+    "user": "Accounts: add, list, edit and remove them, create tokens for programs.",
+    "revisit": "Revisits: plan visits, simulate policies, and draw the results.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",
 }
 SHARED_MODULES = {
@@ -48,7 +48,7 @@ SHARED_MODULES = {
 
 
 class Nouns(TyperGroup):
-    """Lists the nouns without their modules, and loads the one that is meant."""
+    """Lists the nouns without importing their modules, and loads the noun that is typed."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
@@ -56,18 +56,18 @@ class Nouns(TyperGroup):
             self.add_command(TyperCommand(noun, help=purpose))
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """Put the real command in the place of the one that help shows."""
+        """Replace the placeholder that help shows by the real command."""
         name, found, rest = super().resolve_command(ctx, args)
         return name, load_noun(name) if name and found else found, rest
 
 
 def noun_group(noun: str) -> typer.Typer:
-    """Return an empty group of verbs, for the ``app`` of a noun's module."""
+    """Return an empty command group: the ``app`` of a noun's module."""
     return typer.Typer(help=NOUNS[noun], no_args_is_help=True, add_completion=False)
 
 
 def load_noun(noun: str) -> Any:
-    """Return a noun's command: the ``app`` of its module, or the function of that name."""
+    """Return the command of a noun: the ``app`` of its module, or the function of that name."""
     module_name, function = SHARED_MODULES.get(noun, (noun, noun))
     module = import_module(f"tarantula.cli.{module_name}")
     app = None if noun in SHARED_MODULES else getattr(module, "app", None)
@@ -78,9 +78,9 @@ def load_noun(noun: str) -> Any:
 
 
 def root_command() -> Any:
-    """Return the whole command."""
+    """Return the ``tarantula`` command with all nouns."""
     app = typer.Typer(cls=Nouns, no_args_is_help=True)
-    app.callback(help="Tarântula collects publications from the web and keeps them for good.")(_options)
+    app.callback(help="Tarântula collects publications from the web and archives them.")(_options)
     return get_command(app)
 
 
@@ -93,4 +93,4 @@ def _show_version(wanted: bool) -> None:
 def _options(
     version: Annotated[bool, typer.Option("--version", callback=_show_version, help="Show the version.")] = False,
 ) -> None:
-    """Take the options that stand before the noun."""
+    """Handle the options before the noun."""

@@ -1,4 +1,4 @@
-"""The options of a publication or a source, made from its model: what is stored can be typed, and vice versa."""
+"""Command-line options made from a pydantic model: every stored field can be typed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Command = Callable[..., None]
 
 
 def with_fields(*leaving_out: str, model: type[BaseModel] = PublicationConfig) -> Callable[[Command], Command]:
-    """Give a command that ends in ``**fields`` an option for each field of a publication, or of another model."""
+    """Decorate a command that ends in ``**fields``: add an option for each field of the model."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -33,7 +33,7 @@ def with_fields(*leaving_out: str, model: type[BaseModel] = PublicationConfig) -
 
 
 def typed_fields(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return the fields that were typed, as the model reads them."""
+    """Return the fields that were typed, in the form that the model parses."""
     typed = {name: value for name, value in fields.items() if value is not None}
     if "settings" in typed:
         typed["settings"] = dict(read_setting(text) for text in typed["settings"])
@@ -65,7 +65,7 @@ def _metavar(name: str, kind: Any) -> str | None:
 
 def _help(field: FieldInfo) -> str:
     default = field.get_default(call_default_factory=False)
-    words = f"{field.description}"
+    text = f"{field.description}"
     if field.default_factory is not None or isinstance(default, bool) or default in (None, "", ()):
-        return words
-    return f"{words} ({default} unless told.)"
+        return text
+    return f"{text} (Default {default}.)"

@@ -12,7 +12,7 @@ from rich.table import Table
 from tarantula.cli import revisit_options as options
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.revisit_options import require_numeric_packages
-from tarantula.cli.terminal import console, progress_bar, table, write_json
+from tarantula.cli.terminal import Json, console, progress_bar, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
@@ -24,31 +24,108 @@ if TYPE_CHECKING:
     from tarantula.revisit.experiments.experiment import ExperimentResult
     from tarantula.revisit.rates.estimators import EstimatorError
 
+app = noun_group("revisit")
+
 MAX_SERVERS_SHOWN = 20
-"""That are shown on a screen."""
 
 
+@app.callback()
+def revisit() -> None:
+    """Make this a group, so that the verb is required."""
+
+
+@app.command()
 def plan(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The publication.")],
     horizon: Annotated[
-        str | None, typer.Option("--horizon", help="For how long: 24h, 7d; until the next item is due unless told.")
+        str | None, typer.Option("--horizon", help="Length of the plan: 24h, 7d; default until the next item.")
     ] = None,
     visits: Annotated[
-        int | None, typer.Option("--visits", help="Most visits; what the delay allows, up to a million, unless told.")
+        int | None, typer.Option("--visits", help="Maximum visits; default what the delay allows, up to a million.")
     ] = None,
     policy: Annotated[
-        str, typer.Option("--policy", help="Which pages, and when: lasting, aged, uniform, psp, mp2, m-wolf, slotted.")
+        str, typer.Option("--policy", help="Revisit policy: lasting, aged, uniform, psp, mp2, m-wolf, slotted.")
     ] = "lasting",
-    weights: Annotated[str, typer.Option("--weights", help="What pages count: equal, or depth.")] = "equal",
-    first: Annotated[int, typer.Option("--first", min=0, help="How many of the first visits are shown.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    weights: Annotated[str, typer.Option("--weights", help="Weights of pages: equal or depth.")] = "equal",
+    first: Annotated[int, typer.Option("--first", min=0, help="Number of first visits shown.")] = 20,
+    as_json: Json = False,
 ) -> None:
-    """Show which pages of a publication would be visited when, and how fresh that is believed to keep it."""
+    """Show which pages of a publication would be visited when, and the expected freshness."""
     found = _plan(name, _seconds(horizon), visits, policy, weights, first)
     if as_json:
         write_json(found.as_dict())
     else:
         _show(found)
+
+
+@app.command()
+def estimators(
+    visits: Annotated[int, typer.Option("--visits", min=1, max=1000, help="Number of evenly spaced visits.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Show the bias and error of the rate estimators, computed over all outcomes of the visits."""
+    with require_numeric_packages():
+        from tarantula.revisit.rates.estimators import estimator_errors
+    rows = estimator_errors(visits=visits)
+    if as_json:
+        write_json([row.as_dict() for row in rows])
+        return
+    numbers = ("Cho's", "most likely", "with a prior", "with a wrong prior")
+    title = f"Bias and error (in percent of the rate) after {visits} visits"
+    drawn = table("changes a gap", *numbers, numbers=("changes a gap", *numbers), title=title)
+    for row in rows:
+        drawn.add_row(f"{row.changes:g}", *map(miss_text, row.all))
+    console().print(drawn)
+
+
+@app.command()
+@options.with_experiment()
+def simulate(
+    policy: Annotated[
+        str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, lasting, aged or uniform.")
+    ] = "psp",
+    as_json: Json = False,
+    **typed: Any,
+) -> None:
+    """Simulate a revisit policy on a generated web, and compare its staleness with the bounds."""
+    with require_numeric_packages():
+        from tarantula.revisit.experiments import experiment as experiments
+
+        experiment = options.read_experiment(**typed)
+        with progress_bar("Planning, then simulating") as count:
+            found = experiments.run_experiment(
+                experiment, policy, lambda moment: count(int(moment.seconds), int(experiment.horizon))
+            )
+    if as_json:
+        write_json({"policy": policy, "experiment": experiment.as_json(), **found.as_json()})
+    else:
+        _draw(policy, found)
+
+
+@app.command()
+@options.with_experiment("reading")
+def figures(
+    thetas: Annotated[str, typer.Option("--thetas", metavar="'A;B'", help="Values of θ to compare.")] = "0;0.5;1;1.5;2",
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder of revisit.md and its pictures.")
+    ] = Path("docs"),
+    **typed: Any,
+) -> None:
+    """Draw the staleness of every policy, and write the numbers into revisit.md."""
+    with require_numeric_packages():
+        from tarantula.revisit.experiments import figures as figure_pages
+
+        experiment, varied = options.read_experiment(**typed), options.increasing_numbers(thetas, "--thetas")
+        done = 0
+        with progress_bar("Measuring") as count:
+
+            def advance() -> None:
+                nonlocal done
+                done += 1
+                count(done, figure_pages.progress_steps(varied))
+
+            for path in figure_pages.write_figures(output, experiment, varied, advance):
+                print(f"{path} is written.")
 
 
 def _plan(
@@ -82,23 +159,23 @@ def _show(found: VisitPlanSummary) -> None:
     screen.print(f"{found.publication}: {found.visits:,} visits in {_duration(found.horizon)}", style="bold")
     screen.print(
         f"{found.pages:,} {'page' if found.pages == 1 else 'pages'} of {found.item}, "
-        f"{found.never_revisited:,} of them never visited again so far; "
-        f"{found.pages_visited:,} would be visited, and {found.changes_expected:,.0f} visits are believed to find a "
-        f"change. {_percent(found.fresh_now)} of the pages are believed to be as on their servers now."
+        f"{found.never_revisited:,} of them not revisited so far; "
+        f"{found.pages_visited:,} would be visited, and {found.changes_expected:,.0f} visits are expected to find a "
+        f"change. {_percent(found.fresh_now)} of the pages are expected to be fresh now."
     )
     screen.print(_freshness(found))
     screen.print(_servers(found))
     if len(found.servers) > MAX_SERVERS_SHOWN:
-        screen.print(f"… and {len(found.servers) - MAX_SERVERS_SHOWN:,} servers more; --json has them all.")
+        screen.print(f"… and {len(found.servers) - MAX_SERVERS_SHOWN:,} more servers; --json lists all.")
     if found.first_visits:
         screen.print(_first_visits(found))
 
 
 def _freshness(found: VisitPlanSummary) -> Table:
-    drawn = table("over that time", "fresh", numbers=("fresh",), title="\nFreshness")
-    drawn.add_row(f"visited by this plan ({found.policy})", _percent(found.freshness))
-    drawn.add_row("all visited in turn, by as many visits", _percent(found.freshness_uniform))
-    drawn.add_row("none visited", _percent(found.freshness_unvisited))
+    drawn = table("over the horizon", "fresh", numbers=("fresh",), title="\nFreshness")
+    drawn.add_row(f"with this plan ({found.policy})", _percent(found.freshness))
+    drawn.add_row("with as many visits to all pages in turn", _percent(found.freshness_uniform))
+    drawn.add_row("without visits", _percent(found.freshness_unvisited))
     return drawn
 
 
@@ -113,8 +190,8 @@ def _servers(found: VisitPlanSummary) -> Table:
 
 
 def _first_visits(found: VisitPlanSummary) -> Table:
-    numbers = ("changes a day", "chance")
-    drawn = table("at", *numbers, "why", "page", numbers=numbers, whole="at", title="\nThe first visits")
+    numbers = ("changes a day", "probability")
+    drawn = table("at", *numbers, "why", "page", numbers=numbers, whole="at", title="\nFirst visits")
     for visit in found.first_visits:
         at = f"{datetime.fromisoformat(visit.due_at).astimezone():%Y-%m-%d %H:%M:%S}"
         drawn.add_row(at, f"{visit.rate_a_day:.3g}", _percent(visit.chance), visit.why, visit.url)
@@ -129,106 +206,27 @@ def _duration(seconds: float) -> str:
     return format_duration(int(seconds)) or f"{seconds:g} s"
 
 
-def estimators(
-    visits: Annotated[int, typer.Option("--visits", min=1, max=1000, help="How many, at even gaps.")] = 10,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-) -> None:
-    """Show by how much the estimators of rates miss, counted over all that visits may find."""
-    with require_numeric_packages():
-        from tarantula.revisit.rates.estimators import estimator_errors
-    rows = estimator_errors(visits=visits)
-    if as_json:
-        write_json([row.as_dict() for row in rows])
-        return
-    numbers = ("Cho's", "most likely", "with a prior", "with a wrong prior")
-    title = f"Bias and error (in percent of the rate) after {visits} visits"
-    drawn = table("changes a gap", *numbers, numbers=("changes a gap", *numbers), title=title)
-    for row in rows:
-        drawn.add_row(f"{row.changes:g}", *map(miss_text, row.all))
-    console().print(drawn)
-
-
 def miss_text(miss: EstimatorError) -> str:
-    """Write a bias, an error, and how often there is no bound."""
-    endless = f", {100 * miss.infinite:.1f} % infinite" if miss.infinite > 0.0005 else ""
-    return f"{100 * miss.bias:+.1f} ± {100 * miss.error:.0f}{endless}"
-
-
-app = noun_group("revisit")
-app.command()(plan)
-app.command()(estimators)
-
-
-@app.callback()
-def revisit() -> None:
-    """Take the verbs, however many there are."""
-
-
-@app.command()
-@options.with_experiment()
-def simulate(
-    policy: Annotated[
-        str, typer.Option("--policy", help="psp, mp2, m-wolf, slotted, lasting, aged or uniform.")
-    ] = "psp",
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-    **typed: Any,
-) -> None:
-    """Simulate a policy on a web that does not exist, and hold what it does against the bounds."""
-    with require_numeric_packages():
-        from tarantula.revisit.experiments import experiment as experiments
-
-        experiment = options.read_experiment(**typed)
-        with progress_bar("Planning, then simulating") as count:
-            found = experiments.run_experiment(
-                experiment, policy, lambda moment: count(int(moment.seconds), int(experiment.horizon))
-            )
-    if as_json:
-        write_json({"policy": policy, "experiment": experiment.as_json(), **found.as_json()})
-    else:
-        _draw(policy, found)
-
-
-@app.command()
-@options.with_experiment("reading")
-def figures(
-    thetas: Annotated[str, typer.Option("--thetas", metavar="'A;B'", help="What is varied.")] = "0;0.5;1;1.5;2",
-    output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Where revisit.md and its pictures are.")
-    ] = Path("docs"),
-    **typed: Any,
-) -> None:
-    """Draw how stale every policy leaves a web, and write the numbers into revisit.md."""
-    with require_numeric_packages():
-        from tarantula.revisit.experiments import figures as figures_part_figures_page
-
-        experiment, varied = options.read_experiment(**typed), options.increasing_numbers(thetas, "--thetas")
-        done = 0
-        with progress_bar("Measuring") as count:
-
-            def tell() -> None:
-                nonlocal done
-                done += 1
-                count(done, figures_part_figures_page.progress_steps(varied))
-
-            for path in figures_part_figures_page.write_figures(output, experiment, varied, tell):
-                print(f"{path} is written.")
+    """Format the bias and error of an estimator in percent, and how often its estimate is infinite."""
+    infinite = f", {100 * miss.infinite:.1f} % infinite" if miss.infinite > 0.0005 else ""
+    return f"{100 * miss.bias:+.1f} ± {100 * miss.error:.0f}{infinite}"
 
 
 def _draw(policy: str, found: ExperimentResult) -> None:
     outcome = found.outcome
-    stale = table("", "staleness", numbers=("staleness",))
-    stale.add_row(policy, f"{outcome.staleness:.5f}")
-    stale.add_row("expected of these visits", f"{outcome.expected_staleness:.5f}")
-    stale.add_row("standard error", f"{outcome.standard_error:.5f}")
+    staleness = table("", "staleness", numbers=("staleness",))
+    staleness.add_row(policy, f"{outcome.staleness:.5f}")
+    staleness.add_row("expected of these visits", f"{outcome.expected_staleness:.5f}")
+    staleness.add_row("standard error", f"{outcome.standard_error:.5f}")
     for name, bound in found.bounds.items():
-        stale.add_row(name, f"{bound:.5f}")
+        staleness.add_row(name, f"{bound:.5f}")
     visits = table("", "visits", numbers=("visits",))
     visits.add_row("planned", f"{outcome.planned:,}")
     visits.add_row("made", f"{outcome.visits:,}")
     visits.add_row("found a change", f"{outcome.changed_visits:,}")
-    visits.add_row("broke politeness", f"{outcome.breaches:,}")
+    visits.add_row("violated politeness", f"{outcome.breaches:,}")
     screen = console()
-    for drawn in (stale, visits):
+    for drawn in (staleness, visits):
         screen.print(drawn)
         screen.print()
     print(

@@ -23,42 +23,38 @@ Command = Callable[..., None]
 
 
 class ExperimentOption(NamedTuple):
-    """An option, and what it is unless told."""
+    """A command-line option of an experiment and its default."""
 
     flag: str
-    usual: int | float | str
+    default: int | float | str
     help: str
     metavar: str | None = None
 
 
 EXPERIMENT_OPTIONS = {
-    "documents": ExperimentOption("--documents", 1_000_000, "How many documents there are."),
-    "servers": ExperimentOption("--servers", 2_000, "On how many servers."),
-    "theta": ExperimentOption("--theta", 1.0, "θ of Zipf's law of the servers' sizes; 0 is the same for all."),
-    "rates": ExperimentOption(
-        "--lambda", "0.01:1", "How often documents change, from the least to the most.", "LOW:HIGH"
-    ),
-    "unit": ExperimentOption("--lambda-unit", "hour", "Changes a second, minute, hour, day or week."),
-    "rate_theta": ExperimentOption("--lambda-theta", 0.0, "θ of Zipf's law of the rates; 0 spreads them evenly."),
-    "weights": ExperimentOption("--weights", "equal", "How much documents are worth: equal, zipf, or zipf:θ."),
+    "documents": ExperimentOption("--documents", 1_000_000, "Number of documents."),
+    "servers": ExperimentOption("--servers", 2_000, "Number of servers."),
+    "theta": ExperimentOption("--theta", 1.0, "θ of Zipf's law for server sizes; 0 makes all equal."),
+    "rates": ExperimentOption("--lambda", "0.01:1", "Range of change rates.", "LOW:HIGH"),
+    "unit": ExperimentOption("--lambda-unit", "hour", "Changes per second, minute, hour, day or week."),
+    "rate_theta": ExperimentOption("--lambda-theta", 0.0, "θ of Zipf's law for the rates; 0 is uniform."),
+    "weights": ExperimentOption("--weights", "equal", "Weights of documents: equal, zipf, or zipf:θ."),
     "mixture": ExperimentOption(
-        "--mixture", "poisson", "Laws of change by their shares: poisson, pareto, quasi-deterministic.", "'A=0.6;B=0.4'"
+        "--mixture", "poisson", "Shares of the change laws poisson, pareto, quasi-deterministic.", "'A=0.6;B=0.4'"
     ),
-    "sizes": ExperimentOption("--sizes", "1", "Of documents, drawn evenly.", "LOW:HIGH"),
-    "horizon": ExperimentOption("--horizon", "24h", "How long: 24h, 7d, or seconds."),
-    "politeness": ExperimentOption("--politeness", 15.0, "Seconds between two visits to a server."),
-    "crawlers": ExperimentOption("--crawlers", 10, "How many crawlers."),
-    "speed": ExperimentOption("--rate", "10", "Documents of size 1 that each fetches in a second.", "LOW:HIGH"),
-    "server_speed": ExperimentOption("--server-rate", "inf", "The same, that a server can send.", "LOW:HIGH"),
-    "reading": ExperimentOption(
-        "--reading", "fresh", "fresh: all is at first; steady: every day is like the one before."
-    ),
-    "seed": ExperimentOption("--seed", 0, "Another number is another web, and other changes."),
+    "sizes": ExperimentOption("--sizes", "1", "Document sizes, uniform.", "LOW:HIGH"),
+    "horizon": ExperimentOption("--horizon", "24h", "Simulated time: 24h, 7d, or seconds."),
+    "politeness": ExperimentOption("--politeness", 15.0, "Seconds between two requests to a server."),
+    "crawlers": ExperimentOption("--crawlers", 10, "Number of crawlers."),
+    "speed": ExperimentOption("--rate", "10", "Documents of size 1 per second and crawler.", "LOW:HIGH"),
+    "server_speed": ExperimentOption("--server-rate", "inf", "The same for a server.", "LOW:HIGH"),
+    "reading": ExperimentOption("--reading", "fresh", "fresh: all documents start fresh; steady: steady state."),
+    "seed": ExperimentOption("--seed", 0, "Random seed of the web and its changes."),
 }
 
 
 def with_experiment(*leaving_out: str) -> Callable[[Command], Command]:
-    """Give a command that ends in ``**typed`` an option for each choice."""
+    """Decorate a command that ends in ``**typed``: add the options of an experiment."""
 
     def decorate(command: Command) -> Command:
         signature = inspect.signature(command, eval_str=True)
@@ -72,8 +68,8 @@ def with_experiment(*leaving_out: str) -> Callable[[Command], Command]:
 
 
 def read_experiment(**typed: Any) -> Experiment:
-    """Return the experiment that was typed; what cannot be is as usual."""
-    typed = {name: choice.usual for name, choice in EXPERIMENT_OPTIONS.items()} | typed
+    """Return the experiment of the typed options; options that the command leaves out have their defaults."""
+    typed = {name: choice.default for name, choice in EXPERIMENT_OPTIONS.items()} | typed
     from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb
     from tarantula.revisit.model import ModelReading
 
@@ -81,7 +77,7 @@ def read_experiment(**typed: Any) -> Experiment:
         raise TarantulaError(f"There is no unit {typed['unit']}. There are: {', '.join(UNIT_SECONDS)}.")
     if typed["reading"] not in list(ModelReading):
         raise TarantulaError(f"There is no reading {typed['reading']}. There are: {', '.join(ModelReading)}.")
-    rates, unit = _span(typed["rates"], "--lambda"), UNIT_SECONDS[typed["unit"]]
+    rates, unit = _value_range(typed["rates"], "--lambda"), UNIT_SECONDS[typed["unit"]]
     counts = {name: typed[name] for name in ("documents", "servers", "theta", "rate_theta", "seed")}
     world = SyntheticWeb(low=rates.low / unit, high=rates.high / unit, weight_theta=_theta(typed["weights"]), **counts)
     return Experiment(
@@ -89,29 +85,29 @@ def read_experiment(**typed: Any) -> Experiment:
         _seconds(typed["horizon"]),
         typed["politeness"],
         typed["crawlers"],
-        _span(typed["speed"], "--rate"),
-        _span(typed["server_speed"], "--server-rate"),
-        _span(typed["sizes"], "--sizes"),
+        _value_range(typed["speed"], "--rate"),
+        _value_range(typed["server_speed"], "--server-rate"),
+        _value_range(typed["sizes"], "--sizes"),
         _shares(typed["mixture"]),
         ModelReading(typed["reading"]),
     )
 
 
 def increasing_numbers(text: str, flag: str) -> list[float]:
-    """Read ``0;0.5;1``: at least two numbers, each above the one before."""
+    """Parse ``0;0.5;1``: at least two increasing numbers."""
     try:
         found = [float(part) for part in text.split(";") if part.strip()]
     except ValueError:
         found = []
     if len(found) < 2 or not all(one < next_one for one, next_one in pairwise(found)):
-        raise TarantulaError(f"{flag} is two numbers or more, with semicolons, the lowest first.")
+        raise TarantulaError(f"{flag} needs at least two increasing numbers, separated by semicolons.")
     return found
 
 
 def _parameter(name: str, choice: ExperimentOption) -> inspect.Parameter:
     option = typer.Option(choice.flag, help=choice.help, metavar=choice.metavar)
     return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=choice.usual, annotation=Annotated[type(choice.usual), option]
+        name, inspect.Parameter.KEYWORD_ONLY, default=choice.default, annotation=Annotated[type(choice.default), option]
     )
 
 
@@ -121,12 +117,12 @@ def _seconds(text: str) -> float:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if seconds is None:
-        raise TarantulaError("The horizon is a duration, as 24h.")
+        raise TarantulaError("The horizon must be a duration, as 24h.")
     return float(seconds)
 
 
-def _span(text: str, flag: str) -> ValueRange:
-    """Read ``0.01:1``, or one number for both."""
+def _value_range(text: str, flag: str) -> ValueRange:
+    """Parse ``0.01:1``, or one number for both ends."""
     from tarantula.revisit.experiments.experiment import ValueRange
 
     first, _, second = text.partition(":")
@@ -135,7 +131,7 @@ def _span(text: str, flag: str) -> ValueRange:
     except ValueError:
         span = ValueRange(1.0, 0.0)
     if not 0 <= span.low <= span.high:
-        raise TarantulaError(f"{flag} is one number or two with a colon, from zero on and the lower one first.")
+        raise TarantulaError(f"{flag} needs one number, or LOW:HIGH, not negative and not decreasing.")
     return span
 
 
@@ -148,11 +144,11 @@ def _theta(weights: str) -> float:
             return float(theta or 1.0)
     except ValueError:
         pass
-    raise TarantulaError(f"{weights} says nothing of weights. Write equal, zipf, or zipf:0.8.")
+    raise TarantulaError(f"{weights!r} is not a weighting. Write equal, zipf, or zipf:0.8.")
 
 
 def _shares(text: str) -> dict[ChangeLaw, float]:
-    """Read ``poisson=0.6;pareto=0.3``; a law alone has all."""
+    """Parse ``poisson=0.6;pareto=0.3``; a single law has the share 1."""
     from tarantula.revisit.changes import ChangeLaw
 
     laws = {law.label: law for law in ChangeLaw}
@@ -160,22 +156,22 @@ def _shares(text: str) -> dict[ChangeLaw, float]:
     for part in filter(None, text.split(";")):
         name, _, share = (label.strip() for label in part.partition("="))
         if name not in laws:
-            raise TarantulaError(f"There is no law of change {name}. There are: {', '.join(laws)}.")
+            raise TarantulaError(f"There is no change law {name}. There are: {', '.join(laws)}.")
         try:
             shares[laws[name]] = float(share or 1.0)
         except ValueError:
-            raise TarantulaError(f"The share of {name} is a number, not {share}.") from None
+            raise TarantulaError(f"The share of {name} must be a number, not {share}.") from None
     if not shares:
-        raise TarantulaError(f"A mixture has at least one law. There are: {', '.join(laws)}.")
+        raise TarantulaError(f"A mixture needs at least one law. There are: {', '.join(laws)}.")
     return shares
 
 
 @contextmanager
 def require_numeric_packages() -> Iterator[None]:
-    """Say what to install where the packages that count are missing."""
+    """Turn a missing numeric package into an error that says what to install."""
     try:
         yield
     except ModuleNotFoundError as error:
         raise TarantulaError(
-            f"Revisits are planned with {error.name}. Install it with: pip install 'tarantula[revisit]'"
+            f"Revisit plans need {error.name}. Install it with: pip install 'tarantula[revisit]'"
         ) from error

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tarantula.cli.terminal import console, local_time, progress_bar, write_json
+from tarantula.cli.terminal import Json, console, local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.search import check_available
@@ -18,34 +18,37 @@ from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
 
+IDLE_POLL_SECONDS = 0.5
+"""Seconds between two checks for new documents."""
+
 
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help='Words, "phrases", OR, -word, site: and others.')],
-    page: Annotated[int, typer.Option(min=1, max=MOST_PAGES, help="Ten results make a page.")] = 1,
-    order: Annotated[SearchOrder, typer.Option(help="What comes first.")] = SearchOrder.BEST,
-    unfold: Annotated[bool, typer.Option("--unfold", help="Show equal and nearly equal documents one by one.")] = False,
-    explain: Annotated[bool, typer.Option("--explain", help="Show how each score came about.")] = False,
+    page: Annotated[int, typer.Option(min=1, max=MOST_PAGES, help="Page of results, ten each.")] = 1,
+    order: Annotated[SearchOrder, typer.Option(help="Sort order.")] = SearchOrder.BEST,
+    unfold: Annotated[bool, typer.Option("--unfold", help="Show duplicates and near-duplicates one by one.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain each score.")] = False,
     gateway: Annotated[
-        str, typer.Option("--gateway", metavar="URL", help="Ask this gateway, and not the index in the home.")
+        str, typer.Option("--gateway", metavar="URL", help="Ask this gateway instead of the index in the home.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Find documents that were collected."""
+    """Search the collected documents."""
     request = SearchRequest(query=" ".join(query), page=page, order=order, unfold=unfold, explain=explain)
     gateway = gateway or Config().gateway
-    found = _ask(gateway, request) if gateway else _find(request)
+    found = _ask_gateway(gateway, request) if gateway else _search_home(request)
     if as_json:
         write_json(found.model_dump(mode="json"))
     else:
         _draw(found)
 
 
-def _ask(gateway: str, request: SearchRequest) -> SearchResults:
+def _ask_gateway(gateway: str, request: SearchRequest) -> SearchResults:
     with closing(GatewayClient(gateway)) as finder:
         return finder.find(request)
 
 
-def _find(request: SearchRequest) -> SearchResults:
+def _search_home(request: SearchRequest) -> SearchResults:
     check_available()
     from tarantula.search.finder import SearchFinder
     from tarantula.search.index.storage import reporting_damage
@@ -74,10 +77,10 @@ def _draw(found: SearchResults) -> None:
         screen.print("Nothing was found.")
     for result in found.results:
         screen.print()
-        screen.print(_drawn(result))
+        screen.print(_result_text(result))
 
 
-def _drawn(result: SearchResult) -> Text:
+def _result_text(result: SearchResult) -> Text:
     text = Text()
     text.append(result.title, style="bold")
     text.append(f"\n{result.url}\n", style="blue")
@@ -90,17 +93,15 @@ def _drawn(result: SearchResult) -> Text:
     return text
 
 
-IDLE_POLL_SECONDS = 0.5
-"""Seconds between two looks, while nothing happens."""
-
-
 def index(
-    follow: Annotated[bool, typer.Option("--follow", help="Go on until Ctrl-C: what is collected is found.")] = False,
-    beside: Annotated[int | None, typer.Option(metavar="PID", help="Follow as long as this parent process.")] = None,
-    rebuild: Annotated[bool, typer.Option("--rebuild", help="Begin anew, from the texts that were read.")] = False,
-    reread: Annotated[bool, typer.Option("--reread", help="Read every text from the archive again.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Keep indexing until Ctrl-C.")] = False,
+    beside: Annotated[
+        int | None, typer.Option(metavar="PID", help="Keep indexing as long as this parent process runs.")
+    ] = None,
+    rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild the index from the stored texts.")] = False,
+    reread: Annotated[bool, typer.Option("--reread", help="Extract every text from the archive again.")] = False,
 ) -> None:
-    """Bring the index up to date with what was collected."""
+    """Add newly collected documents to the index."""
     check_available()
     from tarantula.search.index.updater import IndexUpdater, discard_index, request_rereading
 
@@ -110,16 +111,16 @@ def index(
             discard_index(installation)
         if reread:
             request_rereading(database)
-        following = IndexUpdater(installation, database)
-        done = following.step()
-        while _goes_on(follow, beside) or not done.is_complete:
+        updater = IndexUpdater(installation, database)
+        done = updater.step()
+        while _continues(follow, beside) or not done.is_complete:
             show(done.place, done.head)
             if done.is_complete:
                 time.sleep(IDLE_POLL_SECONDS)
-            done = following.step()
-        number = following.index.searcher().num_docs
-    console().print(f"{number:,} documents can be found.")
+            done = updater.step()
+        number = updater.index.searcher().num_docs
+    console().print(f"{number:,} documents are in the index.")
 
 
-def _goes_on(follow: bool, beside: int | None) -> bool:
+def _continues(follow: bool, beside: int | None) -> bool:
     return follow if beside is None else os.getppid() == beside

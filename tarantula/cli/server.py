@@ -7,50 +7,20 @@ from typing import Annotated
 import typer
 
 from tarantula.cli.nouns import noun_group
-from tarantula.cli.terminal import console, table, write_json
-from tarantula.core.database import open_database
+from tarantula.cli.terminal import Json, Urn, console, table, write_json, yes_or_no
 from tarantula.core.errors import TarantulaError
-from tarantula.publications import registry, servers
-from tarantula.publications.servers import servers_of_item
+from tarantula.publications.servers import server_name
 from tarantula.scope.servers import ServerSettings
-from tarantula.store.listings import find_item
-
-NUMBER_COLUMNS = ("documents", "collected", "waiting", "refused")
-
-
-def list_servers(
-    urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")],
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-) -> None:
-    """Show every server that an item met, accepted or not, one row each."""
-    with open_database() as database, database.reading() as session:
-        rows = servers_of_item(session, find_item(session, urn))
-    if as_json:
-        write_json([row.as_dict() for row in rows])
-        return
-    drawn = table("server", *NUMBER_COLUMNS, "settings", numbers=NUMBER_COLUMNS, whole="server")
-    for row in rows:
-        numbers = (f"{number:,}" for number in (row.documents, row.collected, row.waiting, row.refused))
-        drawn.add_row(row.server, *numbers, settings_text(row.settings))
-    console().print(drawn)
-
-
-def settings_text(settings: ServerSettings) -> str:
-    """Write the settings that a server has of its own."""
-    return ", ".join(f"{name} {_shown(value)}" for name, value in settings.model_dump(exclude_none=True).items())
-
-
-def _shown(value: float) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else f"{value:,}"
-
+from tarantula.services import servers
+from tarantula.services.context import local_context
 
 app = noun_group("server")
 
+NUMBER_COLUMNS = ("documents", "collected", "waiting", "refused")
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The server, with its port if that is not the default.")]
 WithinPublication = Annotated[
-    str | None, typer.Option("--publication", metavar="NAME", help="Only within this publication; in all unless told.")
+    str | None, typer.Option("--publication", metavar="NAME", help="Only within this publication; default all.")
 ]
 
 
@@ -58,30 +28,26 @@ WithinPublication = Annotated[
 def put(
     name: Name,
     publication: WithinPublication = None,
-    depth: Annotated[
-        int | None, typer.Option("--depth", help="Links from the base document to its farthest one.")
-    ] = None,
-    documents: Annotated[int | None, typer.Option("--documents", help="Documents of it in one item.")] = None,
-    delay: Annotated[float | None, typer.Option("--delay", help="Seconds between two visits to it.")] = None,
-    excluded: Annotated[bool | None, typer.Option("--exclude/--no-exclude", help="Whether it is left out.")] = None,
+    depth: Annotated[int | None, typer.Option("--depth", help="Maximum link depth on this server.")] = None,
+    documents: Annotated[int | None, typer.Option("--documents", help="Maximum documents in one item.")] = None,
+    delay: Annotated[float | None, typer.Option("--delay", help="Seconds between two requests to it.")] = None,
+    excluded: Annotated[bool | None, typer.Option("--exclude/--no-exclude", help="Whether it is excluded.")] = None,
 ) -> None:
-    """Decide something for one server; what is not told stays as it is."""
+    """Change settings of one server; settings that are left out stay as they are."""
     typed = {"depth": depth, "documents": documents, "delay": delay, "excluded": excluded}
     changes = {field: value for field, value in typed.items() if value is not None}
     if not changes:
-        raise TarantulaError("Nothing was decided: give --depth, --documents, --delay or --exclude.")
-    server = servers.server_name(name)
-    with open_database() as database, database.session() as session:
-        within = registry.get_publication(session, publication) if publication is not None else None
-        settings = servers.put_server_settings(session, server, within, changes)
-    print(f"{server}{_where(publication)}: {settings_text(settings)}.")
+        raise TarantulaError("There is nothing to change: give --depth, --documents, --delay or --exclude.")
+    with local_context() as context:
+        settings = servers.set_server(context, name, publication, **changes)
+    print(f"{server_name(name)}{servers.in_publication(publication)}: {settings_text(settings)}.")
 
 
 @app.command()
-def show(name: Name, as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
-    """Show what was decided for one server."""
-    with open_database() as database, database.reading() as session:
-        rows = servers.stored_server_settings(session, servers.server_name(name))
+def show(name: Name, as_json: Json = False) -> None:
+    """Show the settings of one server."""
+    with local_context() as context:
+        rows = servers.get_server_settings(context, name)
     if as_json:
         write_json([{"publication": within, **settings.model_dump()} for within, settings in rows])
         return
@@ -93,24 +59,40 @@ def show(name: Name, as_json: Annotated[bool, typer.Option("--json", help="For a
 
 @app.command()
 def clear(name: Name, publication: WithinPublication = None) -> None:
-    """Forget what was decided for one server."""
-    server = servers.server_name(name)
-    with open_database() as database, database.session() as session:
-        within = registry.get_publication(session, publication) if publication is not None else None
-        found = servers.clear_server_settings(session, server, within)
-    if not found:
-        raise TarantulaError(f"Nothing was decided for {server}{_where(publication)}.")
-    print(f"What was decided for {server}{_where(publication)} is forgotten.")
+    """Delete the settings of one server."""
+    with local_context() as context:
+        servers.clear_server(context, name, publication)
+    print(f"The settings of {server_name(name)}{servers.in_publication(publication)} are deleted.")
 
 
 @app.command()
-def accept(urn: Annotated[str, typer.Argument(metavar="URN", help="The item.")], name: Name) -> None:
-    """Take a server into an item, also while it is collected; its refused documents wait."""
-    server = servers.server_name(name)
-    with open_database() as database, database.session() as session:
-        number = servers.accept_server(session, find_item(session, urn), server)
-    print(f"{server} is accepted in {urn}; {number:,} of its documents, refused before, wait now.")
+def accept(urn: Urn, name: Name) -> None:
+    """Accept a server in an item, also while it is collected; its refused documents are queued."""
+    with local_context() as context:
+        number = servers.accept_server(context, urn, name)
+    print(f"{server_name(name)} is accepted in {urn}; {number:,} of its documents, refused before, are queued.")
 
 
-def _where(publication: str | None) -> str:
-    return f" in {publication}" if publication is not None else ""
+def list_servers(urn: Urn, as_json: Json = False) -> None:
+    """List every server of an item, accepted or not, one row each."""
+    with local_context() as context:
+        rows = servers.list_servers(context, urn)
+    if as_json:
+        write_json([row.model_dump() for row in rows])
+        return
+    drawn = table("server", *NUMBER_COLUMNS, "settings", numbers=NUMBER_COLUMNS, whole="server")
+    for row in rows:
+        numbers = (f"{number:,}" for number in (row.documents, row.collected, row.waiting, row.refused))
+        drawn.add_row(row.server, *numbers, settings_text(row.settings))
+    console().print(drawn)
+
+
+def settings_text(settings: ServerSettings) -> str:
+    """Format the settings of a server, as ``depth 3, delay 0.5``."""
+    return ", ".join(f"{name} {_value_text(value)}" for name, value in settings.model_dump(exclude_none=True).items())
+
+
+def _value_text(value: float) -> str:
+    if isinstance(value, bool):
+        return yes_or_no(value)
+    return f"{value:g}" if isinstance(value, float) else f"{value:,}"

@@ -1,4 +1,4 @@
-"""``tarantula stream``: follow values on pages."""
+"""``tarantula stream``: add, copy, edit, list, pause, import and describe sources."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tarantula.cli.streams import history as stream_history
 from tarantula.cli.streams.categories import categories, make
 from tarantula.cli.streams.reading import aside, poll, read
 from tarantula.cli.streams.source_options import (
-    LIST_COLUMNS,
     fields_without,
-    list_cells,
+    local_second,
     source_changes,
-    source_dict,
     value_text,
     with_source,
 )
 from tarantula.cli.terminal import (
+    Json,
+    Yes,
     console,
     progress_bar,
     read_text,
@@ -29,56 +29,58 @@ from tarantula.cli.terminal import (
     write_json,
     write_json_rows,
     write_long_table,
+    write_text,
 )
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
-from tarantula.models import Source, SourceState
-from tarantula.streams.ingest.source_edit import edit_source, parse_history_for_edit
+from tarantula.services.context import local_context
+from tarantula.services.streams import sources
+from tarantula.services.streams.sources import SourceStatusRow
 from tarantula.streams.sources import files, registry
-from tarantula.streams.sources.config import parse_source as read_source
+from tarantula.streams.sources.config import parse_source
 
 app = noun_group("stream")
 app.add_typer(stream_alert.app, name="alert")
 stream_history.register(app)
 
+LIST_COLUMNS = ("name", "status", "every", "last read", "last change", "problem")
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
-Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
-Url = Annotated[str | None, typer.Option("--url", help="Another address.")]
-Owner = Annotated[str, typer.Option("--owner", help="The account whose it is; nobody's unless told.")]
+Url = Annotated[str | None, typer.Option("--url", help="New address.")]
+Owner = Annotated[str, typer.Option("--owner", help="The account that owns it; default none.")]
 
 
 @app.command()
 @with_source
 def add(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Words separated by dots, for example weather.lisboa.")],
-    url: Annotated[str, typer.Argument(metavar="URL", help="Where it is read.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Words separated by dots, as weather.lisboa.")],
+    url: Annotated[str, typer.Argument(metavar="URL", help="The address that is read.")],
     owner: Owner = "",
     **typed: Any,
 ) -> None:
-    """Describe a new source."""
-    config = read_source({**source_changes({}, typed), "name": name, "url": url})
-    if not config.fields:
+    """Store a new source."""
+    fields = {**source_changes({}, typed), "name": name, "url": url}
+    if not parse_source(fields).fields:
         raise TarantulaError("Say where a value is: --css FIELD=SELECTOR, --xpath, or --place for other adapters.")
-    with open_database() as database, database.session() as session:
-        registry.add(session, config, owner)
-    print(f"{config.name} is stored. Read it now with `tarantula stream poll {config.name}`.")
+    with local_context() as context:
+        stored = sources.add_source(context, fields, owner)
+    _print_stored(stored)
 
 
 @app.command()
 @with_source
 def copy(
     name: Name,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The name of the new one.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="The name of the new source.")],
     url: Url = None,
     owner: Owner = "",
     **typed: Any,
 ) -> None:
-    """Describe a new source as another is described, but for what is told: the same of another town."""
-    with open_database() as database, database.session() as session:
-        before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-        config = read_source({**before, **_said(before, url, typed), "name": new})
-        registry.add(session, config, owner)
-    print(f"{config.name} is stored. Read it now with `tarantula stream poll {config.name}`.")
+    """Store a new source like another, except for the given options."""
+    with local_context() as context:
+        changes = _changes(sources.get_source(context, name), url, typed)
+        stored = sources.copy_source(context, name, {**changes, "name": new}, owner)
+    _print_stored(stored)
 
 
 @app.command()
@@ -87,125 +89,121 @@ def edit(
     name: Name,
     url: Url = None,
     without: Annotated[
-        list[str] | None, typer.Option("--without", metavar="FIELD", help="A field that is not read any more.")
+        list[str] | None, typer.Option("--without", metavar="FIELD", help="Stop reading a field.")
     ] = None,
     **typed: Any,
 ) -> None:
-    """Change what is said of a source; its history stays."""
-    with open_database() as database:
-        with database.reading() as session, progress_bar("Reading the past anew") as progress:
-            before = registry.config_of(registry.get(session, name)).model_dump(mode="json")
-            said = _said(before, url, typed)
-            if without:
-                said["fields"] = fields_without(said.get("fields", before["fields"]), without)
-            if not said:
-                raise TarantulaError("Say what is to change: --interval, --css, --kind, or another option.")
-            past = parse_history_for_edit(session, name, said, progress=progress)
-        with database.session() as session:
-            edit_source(session, name, said, parsed=past)
+    """Change a source; its history is kept."""
+    with local_context() as context:
+        before = sources.get_source(context, name)
+        changes = _changes(before, url, typed)
+        if without:
+            changes["fields"] = fields_without(changes.get("fields", before["fields"]), without)
+        if not changes:
+            raise TarantulaError("There is nothing to change: give --interval, --css, --kind, or another option.")
+        with progress_bar("Parsing the history again") as progress:
+            sources.edit_source(context, name, changes, progress=progress)
     print(f"{name} is changed.")
 
 
 @app.command("list")
 def list_all(
-    words: Annotated[list[str] | None, typer.Argument(metavar="WORDS", help="In its name, its tags.")] = None,
-    below: Annotated[str, typer.Option("--below", metavar="PART", help="Those under a part of the hierarchy.")] = "",
+    words: Annotated[list[str] | None, typer.Argument(metavar="WORDS", help="Words in name, title or tags.")] = None,
+    below: Annotated[str, typer.Option("--below", metavar="PART", help="Only under this part of the hierarchy.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Show sources and how reading them goes, one row each."""
-    with open_database() as database, database.reading() as session:
-        found = registry.with_states(session, " ".join(words or ()), below)
+    """List sources and their reading status, one row each."""
+    query = " ".join(words or ())
+    with local_context() as context:
         if as_json:
-            write_json_rows(source_dict(source, state) for source, state in found)
+            write_json_rows(sources.iterate_described(context, query, below))
         else:
-            write_long_table(LIST_COLUMNS, (list_cells(source, state) for source, state in found))
+            write_long_table(LIST_COLUMNS, map(_list_cells, sources.iterate_statuses(context, query, below)))
 
 
 @app.command()
 def show(name: Name, as_json: Json = False) -> None:
-    """Show one source, field by field; secrets are not shown."""
-    with open_database() as database, database.reading() as session:
-        source = registry.get(session, name)
-        values = source_dict(source, session.get_one(SourceState, source.id))
+    """Show one source, field by field, without its secrets."""
+    with local_context() as context:
+        fields = sources.describe_source(context, name)
     if as_json:
-        write_json(values)
+        write_json(fields)
         return
     drawn = table("field", "value")
-    for field, value in values.items():
+    for field, value in fields.items():
         drawn.add_row(field, value_text(value))
     console().print(drawn)
 
 
 @app.command()
-def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
-    """Remove a source for good, with everything that was read of it."""
-    with open_database() as database:
-        with database.reading() as session:
-            registry.get(session, name)
+def remove(name: Name, yes: Yes = False) -> None:
+    """Delete a source with everything that was read from it."""
+    with local_context() as context:
+        sources.get_source(context, name)
         if not yes and typer.prompt(f"Everything that was read will be lost. Type {name} to remove it") != name:
             raise TarantulaError(f"That is not {name}: nothing was removed.")
-        with database.session() as session:
-            registry.remove(session, name)
+        sources.remove_source(context, name)
     print(f"{name} is removed.")
 
 
 @app.command()
 def pause(name: Name) -> None:
-    """Leave a source alone for now; what was read of it stays."""
+    """Stop reading a source; its values are kept."""
     _set_paused(name, True)
-    print(f"{name} is left alone.")
+    print(f"{name} is paused.")
 
 
 @app.command()
 def resume(name: Name) -> None:
-    """Read a source again that was left alone."""
+    """Start reading a paused source again."""
     _set_paused(name, False)
     print(f"{name} is read again.")
 
 
 @app.command("import")
 def import_(
-    file: Annotated[list[Path], typer.Argument(metavar="FILE", help="TOML or JSON files; - is what comes in.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Also change sources that are there.")] = False,
+    file: Annotated[list[Path], typer.Argument(metavar="FILE", help="TOML or JSON files; - is standard input.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite existing sources.")] = False,
     owner: Owner = "",
 ) -> None:
     """Store the sources of files: all of them, or none."""
     configs = [config for one in file for config in files.from_text(read_text(one))]
-    with open_database() as database, database.session() as session:
-        for config in configs:
-            if replace and registry.exists(session, config.name):
-                edit_source(session, config.name, config.model_dump(mode="json"))
-            else:
-                registry.add(session, config, owner)
+    with local_context() as context:
+        sources.import_sources(context, configs, owner, replace)
     print("1 source is stored." if len(configs) == 1 else f"{len(configs)} sources are stored.")
 
 
 @app.command()
 def describe(
-    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some sources; all unless told.")] = None,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="A file instead of the screen.")] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some sources; default all.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default standard output.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of TOML.")] = False,
-    secrets: Annotated[bool, typer.Option("--secrets", help="With passwords and the like.")] = False,
+    secrets: Annotated[bool, typer.Option("--secrets", help="Include passwords and other secrets.")] = False,
 ) -> None:
     """Write sources as TOML or JSON, for `tarantula stream import`."""
     with open_database() as database, database.reading() as session:
-        rows: list[Source] = [registry.get(session, name) for name in names] if names else registry.list_under(session)
+        rows = [registry.get(session, name) for name in names] if names else registry.list_under(session)
         write = files.to_json if as_json else files.to_toml
-        text = write([registry.config_of(row) for row in rows], secrets)
-    if output is None:
-        print(text, end="")
-    else:
-        output.write_text(text, encoding="utf-8")
+        write_text(write([registry.config_of(row) for row in rows], secrets), output)
 
 
 for verb in (make, categories, poll, read, aside):
     app.command()(verb)
 
 
-def _said(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dict[str, Any]:
+def _changes(before: dict[str, Any], url: str | None, typed: dict[str, Any]) -> dict[str, Any]:
     return source_changes(before, typed) | ({} if url is None else {"url": url})
 
 
 def _set_paused(name: str, paused: bool) -> None:
-    with open_database() as database, database.session() as session:
-        edit_source(session, name, {"paused": paused})
+    with local_context() as context:
+        sources.edit_source(context, name, {"paused": paused})
+
+
+def _print_stored(name: str) -> None:
+    print(f"{name} is stored. Read it now with `tarantula stream poll {name}`.")
+
+
+def _list_cells(row: SourceStatusRow) -> tuple[str, ...]:
+    moments = (local_second(row.read_at), local_second(row.event_at))
+    return row.name, row.status, f"{row.interval:g} s", *moments, row.sentence

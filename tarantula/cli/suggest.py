@@ -1,72 +1,48 @@
-"""``tarantula suggest``."""
+"""``tarantula suggest``: have one URL collected."""
 
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
-from tarantula.cli.terminal import write_json
-from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.cli.terminal import Json, write_json
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
-from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.processes import LocalProcessStarter
-from tarantula.lifecycle.suggestions import (
-    AcceptedSuggestion,
-    SuggestionStatus,
-    accept_suggestion,
-    check_suggestion,
-    suggestion_status,
-)
-from tarantula.store.listings import find_item
+from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.lifecycle.suggestions import SuggestionStatus
+from tarantula.services import items, suggestions
+from tarantula.services.context import ServiceContext, local_context
 
 POLL_SECONDS = 0.2
-"""Seconds between two looks at what became of it."""
 
 
 def suggest(
-    url: Annotated[str, typer.Argument(metavar="URL", help="What should be collected.")],
-    wait: Annotated[bool, typer.Option("--wait", help="Until it is collected, or cannot be.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    url: Annotated[str, typer.Argument(metavar="URL", help="The URL to collect.")],
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until it is collected or has failed.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Have a URL collected, under the publication for suggestions."""
-    installation = Config()
-    with open_database(installation) as database:
-        taken = _take(installation, database, url)
-        found = _awaited(database, taken) if wait else _became(database, taken)
+    """Collect a URL under the publication for suggestions."""
+    with local_context() as context:
+        status = suggestions.suggest(context, url)
+        if wait:
+            status = _wait_for_end(context, status)
     if as_json:
-        write_json(found.model_dump())
-    elif found.is_final and not found.is_collected:
-        raise TarantulaError(f"{found.url} could not be collected: {found.reason}")
+        write_json(status.model_dump())
+    elif status.is_final and not status.is_collected:
+        raise TarantulaError(f"{status.url} could not be collected: {status.reason}")
     else:
-        print(f"{found.url} {'is' if found.is_final else 'will be'} collected in {found.urn}.")
+        print(f"{status.url} {'is' if status.is_final else 'will be'} collected in {status.urn}.")
 
 
-def _take(installation: Config, database: Database, url: str) -> AcceptedSuggestion:
-    wanted = check_suggestion(installation, database, url)
-    check_can_begin(installation, installation.suggestions)
-    with database.session() as session:
-        taken = accept_suggestion(session, installation.suggestions, wanted, datetime.now(UTC))
-    if taken.needs_process:
-        LocalProcessStarter(installation).start(taken.publication, taken.urn, ItemState.WAITING)
-    return taken
-
-
-def _awaited(database: Database, taken: AcceptedSuggestion) -> SuggestionStatus:
-    """Look until it is done with; an item that ends without it says why."""
-    while not (found := _became(database, taken)).is_final:
-        with database.reading() as session:
-            item = find_item(session, taken.urn)
-        if item.state not in ACTIVE_ITEM_STATES:
-            raise TarantulaError(f"{taken.urn} has ended without it. {item.reason or ''}".strip())
+def _wait_for_end(context: ServiceContext, status: SuggestionStatus) -> SuggestionStatus:
+    """Poll until the document has its final state; raise if its item ends without it."""
+    while not status.is_final:
+        # The item's state is read first: a document that its last collector finished is seen after it.
+        state = items.item_state(context, status.urn)
+        status = suggestions.get_suggestion(context, status.urn, status.document)
+        if not status.is_final and state not in ACTIVE_ITEM_STATES:
+            reason = items.get_item(context, status.urn).reason or ""
+            raise TarantulaError(f"{status.urn} has ended without it. {reason}".strip())
         time.sleep(POLL_SECONDS)
-    return found
-
-
-def _became(database: Database, taken: AcceptedSuggestion) -> SuggestionStatus:
-    with database.reading() as session:
-        return suggestion_status(session, taken.urn, taken.document)
+    return status

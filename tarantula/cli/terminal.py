@@ -1,4 +1,4 @@
-"""Terminal input and output of the commands: tables, JSON, progress bars, text files."""
+"""Terminal input and output of the commands: common options, tables, JSON, progress bars, text files."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from textwrap import indent, wrap
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import Progress
@@ -19,18 +20,25 @@ from rich.table import Table
 
 from tarantula.core.errors import TarantulaError
 
+Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+Urn = Annotated[str, typer.Argument(metavar="URN", help="The item.")]
+
 FILE_WIDTH = 1000
-"""Columns, where nobody looks at a screen: nothing is cut short on its way to a file."""
+"""Columns when the output is not a terminal, so that no line is cut in a file."""
+COLUMN_GAP = 2
+"""Spaces between two columns of a long table."""
+MIN_LAST_COLUMN_WIDTH = 20
 
 
 def console() -> Console:
-    """Return what is written to: as wide as the terminal, or as the longest line."""
+    """Return the console for standard output: as wide as the terminal, or `FILE_WIDTH`."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
     return Console(width=width, markup=False, highlight=False, emoji=False)
 
 
 def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: str | None = None) -> Table:
-    """Return an empty table; *numbers* are aligned to the right, and the *whole* column is never broken."""
+    """Return an empty table; columns in *numbers* are right-aligned, the column *whole* is never wrapped."""
     made = Table(box=None, title=title, title_justify="left", title_style="bold", header_style="dim", pad_edge=False)
     for column in columns:
         made.add_column(
@@ -39,13 +47,26 @@ def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: 
     return made
 
 
+def write_long_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Write a table of thousands of rows, wrapping the last column, without the cost of Rich for each cell."""
+    cells_of_rows = list(rows)
+    widths = [max(map(cell_len, cells)) + COLUMN_GAP for cells in zip(columns, *cells_of_rows, strict=True)][:-1]
+    screen = console()
+    last_width = max(screen.width - sum(widths), MIN_LAST_COLUMN_WIDTH)
+    screen.print(_table_line(columns, widths), style="dim", no_wrap=True, overflow="ignore", crop=False)
+    for cells in cells_of_rows:
+        first, *others = wrap(cells[-1], last_width) or [""]
+        sys.stdout.write(f"{_table_line([*cells[:-1], first], widths)}\n")
+        sys.stdout.writelines(f"{' ' * sum(widths)}{line}\n" for line in others)
+
+
 def write_json(value: Any) -> None:
-    """Write a value for a program to read."""
+    """Write a value as indented JSON."""
     print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def write_json_rows(rows: Iterable[Any]) -> None:
-    """Write a list for a program to read, one part after the other, however long it is."""
+    """Write rows as an indented JSON list, one at a time, without holding the list in memory."""
     between = "[\n"
     for row in rows:
         print(between + indent(json.dumps(row, indent=2, ensure_ascii=False), "  "), end="")
@@ -54,13 +75,18 @@ def write_json_rows(rows: Iterable[Any]) -> None:
 
 
 def local_time(moment: datetime | None) -> str:
-    """Write a moment in the time zone of this machine."""
+    """Format a moment to the minute, in the time zone of this machine."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
+
+
+def yes_or_no(value: bool) -> str:
+    """Format a boolean."""
+    return "yes" if value else "no"
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Give what shows how many are done, and of how many, while somebody looks at a screen."""
+    """Show a progress bar on a terminal; yields the function to call with the done and the total number."""
     screen = Console(stderr=True)
     with Progress(
         *Progress.get_default_columns(), console=screen, transient=True, disable=not screen.is_terminal
@@ -69,33 +95,22 @@ def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-COLUMN_GAP = 2
-"""Spaces between two columns."""
-MIN_LAST_COLUMN_WIDTH = 20
-"""Letters of the last column, however little room there is."""
-
-
-def write_long_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a table; what is too long for the last column goes on in the next line."""
-    written = list(rows)
-    widths = [max(map(cell_len, cells)) + COLUMN_GAP for cells in zip(columns, *written, strict=True)][:-1]
-    screen = console()
-    left = max(screen.width - sum(widths), MIN_LAST_COLUMN_WIDTH)
-    screen.print(_line(columns, widths), style="dim", no_wrap=True, overflow="ignore", crop=False)
-    for cells in written:
-        first, *others = wrap(cells[-1], left) or [""]
-        sys.stdout.write(f"{_line([*cells[:-1], first], widths)}\n")
-        sys.stdout.writelines(f"{' ' * sum(widths)}{line}\n" for line in others)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    filled = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
-    return ("".join(filled) + cells[-1]).rstrip()
-
-
 def read_text(file: Path) -> str:
-    """Return the text of a file; ``-`` is what comes in."""
+    """Return the text of a file; ``-`` is standard input."""
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise TarantulaError(f"{file} is not a text in UTF-8.") from error
+        raise TarantulaError(f"{file} is not UTF-8 text.") from error
+
+
+def write_text(text: str, file: Path | None) -> None:
+    """Write a text to a file, or to standard output."""
+    if file is None:
+        print(text, end="")
+    else:
+        file.write_text(text, encoding="utf-8")
+
+
+def _table_line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    filled = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
+    return ("".join(filled) + cells[-1]).rstrip()

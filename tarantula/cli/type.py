@@ -1,4 +1,4 @@
-"""``tarantula type``: add, list."""
+"""``tarantula type``: add and list document types."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from tarantula.cli.nouns import noun_group
-from tarantula.cli.terminal import console, table, write_json
-from tarantula.core.database import open_database
-from tarantula.publications import document_types
+from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.publications.fields import split_words
+from tarantula.services import document_types
+from tarantula.services.context import local_context
 
 app = noun_group("type")
 
@@ -19,23 +19,23 @@ app = noun_group("type")
 def add(
     mime: Annotated[str, typer.Argument(metavar="MIME", help="The type, as application/pdf.")],
     extensions: Annotated[
-        str, typer.Option("--extensions", metavar="'A;B'", help="Those of its files, as 'ps;eps'.")
+        str, typer.Option("--extensions", metavar="'A;B'", help="File extensions, as 'ps;eps'.")
     ] = "",
-    description: Annotated[str, typer.Option("--description", help="What it is, in words.")] = "",
+    description: Annotated[str, typer.Option("--description", help="Description.")] = "",
 ) -> None:
-    """Make a document type known."""
-    with open_database() as database, database.session() as session:
-        row = document_types.add_type(session, mime, split_words(extensions), description)
-    print(f"The type {row.mime} is known.")
+    """Register a document type."""
+    with local_context() as context:
+        added = document_types.add_type(context, mime, split_words(extensions), description)
+    print(f"The type {added} is stored.")
 
 
 @app.command("list")
-def list_all(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
-    """Show every type, with its extensions."""
-    with open_database() as database, database.reading() as session:
-        rows = document_types.all_types(session)
+def list_all(as_json: Json = False) -> None:
+    """List all types with their file extensions."""
+    with local_context() as context:
+        rows = document_types.list_types(context)
     if as_json:
-        write_json([{"mime": row.mime, "extensions": row.extensions, "description": row.description} for row in rows])
+        write_json([row.model_dump() for row in rows])
         return
     drawn = table("type", "extensions", "description")
     for row in rows:

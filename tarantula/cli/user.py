@@ -1,30 +1,23 @@
-"""``tarantula user``: those who may use the pages."""
+"""``tarantula user``: accounts and tokens."""
 
 from __future__ import annotations
 
-import getpass
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
-from tarantula.accounts import accounts
-from tarantula.accounts.roles import Person, Role, parse_role
+from tarantula.accounts.accounts import exist as accounts_exist
+from tarantula.accounts.roles import Role, parse_role
 from tarantula.cli.nouns import noun_group
-from tarantula.cli.terminal import console, local_time, table, write_json
-from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json
 from tarantula.core.errors import TarantulaError
-from tarantula.services import accounts as people
-from tarantula.services import tokens
-from tarantula.services.context import ServiceContext
+from tarantula.services import accounts, tokens
+from tarantula.services.context import ServiceContext, local_context
 
 app = noun_group("user")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The account.")]
-Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
 
 
 @app.command()
@@ -33,22 +26,22 @@ def add(
     role: Annotated[
         str | None,
         typer.Option(
-            "--role", help="reader, curator or administrator; curator unless told. The first is an administrator."
+            "--role", help="reader, curator or administrator; default curator. The first account is an administrator."
         ),
     ] = None,
 ) -> None:
-    """Make an account; its password is asked for, or read from what comes in."""
-    with _context() as context:
-        chosen = parse_role(role) if role is not None else _usual_role(context)
-        row = people.add_account(context, name, chosen, _password())
+    """Create an account; the password is asked for, or read from standard input."""
+    with local_context() as context:
+        chosen = parse_role(role) if role is not None else _default_role(context)
+        row = accounts.add_account(context, name, chosen, _password())
     print(f"{row.name} is {row.role.somebody}.")
 
 
 @app.command("list")
 def list_all(as_json: Json = False) -> None:
-    """Show every account."""
-    with _context() as context:
-        rows = people.list_accounts(context)
+    """List all accounts."""
+    with local_context() as context:
+        rows = accounts.list_accounts(context)
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
@@ -62,43 +55,41 @@ def list_all(as_json: Json = False) -> None:
 def edit(
     name: Name,
     role: Annotated[str | None, typer.Option("--role", help="reader, curator or administrator.")] = None,
-    password: Annotated[bool, typer.Option("--password", help="Ask for another password.")] = False,
-    disabled: Annotated[
-        bool | None, typer.Option("--disable/--enable", help="Whether nobody can log in with it.")
-    ] = None,
+    password: Annotated[bool, typer.Option("--password", help="Ask for a new password.")] = False,
+    disabled: Annotated[bool | None, typer.Option("--disable/--enable", help="Whether login is disabled.")] = None,
 ) -> None:
-    """Change an account; where it is disabled or has another password, its sessions end."""
+    """Change an account; disabling it or changing its password ends its sessions."""
     chosen = parse_role(role) if role is not None else None
     if chosen is None and not password and disabled is None:
-        raise TarantulaError("Say what is to change: --role, --password, --disable or --enable.")
-    with _context() as context:
-        people.get_account(context, name)
-        row = people.edit_account(
+        raise TarantulaError("There is nothing to change: give --role, --password, --disable or --enable.")
+    with local_context() as context:
+        accounts.get_account(context, name)
+        row = accounts.edit_account(
             context, name, role=chosen, password=_password() if password else None, disabled=disabled
         )
     print(f"{row.name} is {row.role.somebody}{', and disabled' if row.disabled_at else ''}.")
 
 
 @app.command()
-def remove(name: Name, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
-    """Remove an account, with its sessions and tokens."""
-    with _context() as context:
-        people.get_account(context, name)
+def remove(name: Name, yes: Yes = False) -> None:
+    """Delete an account with its sessions and tokens."""
+    with local_context() as context:
+        accounts.get_account(context, name)
         if not yes:
-            typer.confirm(f"Remove the account {name}?", abort=True)
-        people.remove_account(context, name)
+            typer.confirm(f"Delete the account {name}?", abort=True)
+        accounts.remove_account(context, name)
     print(f"{name} is removed.")
 
 
 @app.command()
 def token(
     name: Name,
-    purpose: Annotated[str, typer.Argument(metavar="PURPOSE", help="What it is for, in words.")],
-    role: Annotated[str, typer.Option("--role", help="What it may do, within what the account may.")] = "reader",
-    days: Annotated[int | None, typer.Option("--days", help="How long it lasts; for good unless told.")] = None,
+    purpose: Annotated[str, typer.Argument(metavar="PURPOSE", help="Purpose.")],
+    role: Annotated[str, typer.Option("--role", help="Role of the token, at most that of the account.")] = "reader",
+    days: Annotated[int | None, typer.Option("--days", help="Validity in days; default unlimited.")] = None,
 ) -> None:
-    """Make a token, with which a program uses the API as that account; it is shown this once."""
-    with _context() as context:
+    """Create a token, with which a program uses the API as that account; it cannot be shown again."""
+    with local_context() as context:
         made = tokens.add_token(context, purpose, parse_role(role), days, account=name)
     print(made.secret)
 
@@ -106,10 +97,10 @@ def token(
 @app.command("tokens")
 def list_tokens(
     as_json: Json = False,
-    remove: Annotated[int | None, typer.Option("--remove", metavar="NUMBER", help="Make this one useless.")] = None,
+    remove: Annotated[int | None, typer.Option("--remove", metavar="NUMBER", help="Revoke this token first.")] = None,
 ) -> None:
-    """Show every token, or remove one."""
-    with _context() as context:
+    """List all tokens, or revoke one."""
+    with local_context() as context:
         if remove is not None:
             tokens.remove_token(context, remove)
         rows = tokens.list_tokens(context)
@@ -123,17 +114,9 @@ def list_tokens(
     console().print(drawn)
 
 
-@contextmanager
-def _context() -> Iterator[ServiceContext]:
-    """Give the context of whoever can read the database anyway."""
-    installation = Config()
-    with open_database(installation) as database:
-        yield ServiceContext(installation, database, Person(getpass.getuser(), Role.ADMINISTRATOR))
-
-
-def _usual_role(context: ServiceContext) -> Role:
+def _default_role(context: ServiceContext) -> Role:
     with context.reading() as session:
-        return Role.CURATOR if accounts.exist(session) else Role.ADMINISTRATOR
+        return Role.CURATOR if accounts_exist(session) else Role.ADMINISTRATOR
 
 
 def _password() -> str:

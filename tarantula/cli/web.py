@@ -14,24 +14,26 @@ from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
 from tarantula.lifecycle.daemon import running_daemon
 
-Host = Annotated[str, typer.Option("--host", help="The address to listen on; only this machine reaches 127.0.0.1.")]
-Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any that is free.")]
+Host = Annotated[
+    str, typer.Option("--host", help="The address to listen on; 127.0.0.1 is reachable from this machine only.")
+]
+Port = Annotated[int, typer.Option("--port", help="The port of the pages; 0 is any free port.")]
 ReplayPort = Annotated[
     int,
-    typer.Option("--replay-port", help="The port of archived pages, an origin of their own; 0 is any that is free."),
+    typer.Option("--replay-port", help="The port of archived pages, a separate origin; 0 is any free port."),
 ]
 ReplayAddress = Annotated[
     str,
     typer.Option(
         "--replay-address",
         metavar="URL",
-        help="Where browsers find archived pages, if a proxy stands before that port.",
+        help="Address of archived pages for browsers, if there is a proxy.",
     ),
 ]
 
 
 class ListenAddress(NamedTuple):
-    """Where the pages are, and the archived ones."""
+    """Addresses of the management pages and of the archived pages."""
 
     host: str = "127.0.0.1"
     port: int = 8090
@@ -55,7 +57,7 @@ def web(
 def run_pages(
     installation: Config, where: ListenAddress, meanwhile: AbstractContextManager[None] | None = None
 ) -> None:
-    """Serve the pages until Ctrl-C; *meanwhile* something else goes on."""
+    """Serve the pages until Ctrl-C, inside the context *meanwhile*."""
     try:
         from tarantula.web.app import create_apps, serve
         from tarantula.web.auth import Authenticator
@@ -64,24 +66,24 @@ def run_pages(
     installation.make_home()
     with open_database(installation) as database:
         has_accounts = _check_accounts(database, where.host)
-        gate = Authenticator(installation, database)
-        served = create_apps(gate, *where)
-        way_in = "" if has_accounts else f"begin?code={gate.create_code()}"
-        print(f"{listener_url(where.host, served[0][1])}/{way_in}", flush=True)
+        authenticator = Authenticator(installation, database)
+        served = create_apps(authenticator, *where)
+        path = "" if has_accounts else f"begin?code={authenticator.create_code()}"
+        print(f"{listener_url(where.host, served[0][1])}/{path}", flush=True)
         with meanwhile or nullcontext():
             serve(served)
 
 
 def _check_accounts(database: Database, host: str) -> bool:
-    """Whether somebody can log in; refuse to be reached from elsewhere while nobody can."""
+    """Return whether there is an account; without one, refuse to listen on addresses other machines can reach."""
     from tarantula.accounts import accounts
 
     with database.reading() as session:
         has_accounts = accounts.exist(session)
     if not has_accounts and not is_loopback(host):
         raise TarantulaError(
-            f"There is no account yet, and {host} can be reached from elsewhere. "
-            "Make one with `tarantula user add NAME`, then start it again."
+            f"There is no account yet, and other machines can reach {host}. "
+            "Create one with `tarantula user add NAME`, then start again."
         )
     return has_accounts
 

@@ -76,17 +76,17 @@ def collect_command(publication: str, urn: str) -> list[str]:
 
 def complete_command(urn: str) -> list[str]:
     """Return the command that converts and archives an item."""
-    return [sys.executable, "-m", "tarantula", "item", "resume", urn]
+    return [sys.executable, "-m", "tarantula", "item", "resume", urn, "--unaudited"]
 
 
 def convert_command(urn: str) -> list[str]:
     """Return the command that converts an item again."""
-    return [sys.executable, "-m", "tarantula", "item", "convert", urn]
+    return [sys.executable, "-m", "tarantula", "item", "convert", urn, "--unaudited"]
 
 
 def export_command(urn: str, form: str) -> list[str]:
     """Return the command that exports an item in a format, replacing an earlier export."""
-    return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force"]
+    return [sys.executable, "-m", "tarantula", "item", "export", urn, "--format", form, "--force", "--unaudited"]
 
 
 def process_environment(installation: Config) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -159,15 +159,15 @@ def reopen(context: ServiceContext, urn: str) -> tuple[str, ItemState]:
 def convert(context: ServiceContext, urn: str) -> None:
     """Start a process that builds the mirror of an item, or builds it again."""
     processes.check_free(context, urn)
-    record_conversion(context, urn)
+    record_conversion(context, urn, refused=(*UNFINISHED_STATES, ItemState.CONVERTING))
     processes.run(context, urn, convert_command(urn))
 
 
-def record_conversion(context: ServiceContext, urn: str) -> None:
-    """Write to the audit log that an item is converted; refuse if its state does not allow it."""
+def record_conversion(context: ServiceContext, urn: str, refused: Collection[ItemState] = UNFINISHED_STATES) -> None:
+    """Write to the audit log that an item is converted, unless it is in one of the *refused* states."""
     with context.changing("item.convert", urn) as session:
         state = find_item(session, urn).state
-        if "convert" not in allowed_verbs(ItemState(state)):
+        if state in refused:
             raise ConflictError(f"Item {urn} is {state}. Convert its links when it has ended.")
 
 
@@ -199,7 +199,7 @@ def start_export(context: ServiceContext, urn: str, form: ExportFormat) -> None:
     processes.run(context, urn, export_command(urn, form))
 
 
-def record_export(context: ServiceContext, urn: str, form: ExportFormat) -> None:
+def record_export(context: ServiceContext, urn: str, form: str) -> None:
     """Write to the audit log that an item is exported; refuse while it is being collected."""
     with context.changing("item.export", urn, format=form) as session:
         state = find_item(session, urn).state

@@ -33,7 +33,7 @@ def history(tarantula: Tarantula, urn: str) -> list[tuple[str, str, str]]:
 
 
 def test_decisions_are_stored_with_their_history(tarantula: Tarantula, urn: str) -> None:
-    assert tarantula("item", "validate", urn, "--by", "Ana Sá") == (0, f"{urn} is valid, says Ana Sá.\n", "")
+    assert tarantula("item", "validate", urn, "--by", "Ana Sá") == (0, f"{urn} is valid, decided by Ana Sá.\n", "")
     assert tarantula("item", "reject", urn, "--why", "No images.", "--by", "Rui").code == 0
     assert tarantula("item", "validate", urn, "--by", "Ana Sá", "--why", "They are there.").code == 0
     assert history(tarantula, urn) == [

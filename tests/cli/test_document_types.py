@@ -14,7 +14,7 @@ def test_types(tarantula: Tarantula, database_config: Config) -> None:
     added = tarantula(
         "type", "add", "application/x-fictionbook", "--extensions", "fb2;.fb2z", "--description", "A book"
     )
-    assert added == (0, "The type application/x-fictionbook is known.\n", "")
+    assert added == (0, "The type application/x-fictionbook is stored.\n", "")
     rows = {row["mime"]: row for row in json.loads(tarantula("type", "list", "--json").out)}
     assert rows["application/x-fictionbook"] == {
         "mime": "application/x-fictionbook",

@@ -111,7 +111,7 @@ def test_a_full_disk(config: Config) -> None:
             done = subprocess.run([COMMAND, *arguments], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
         assert (done.returncode, done.stderr) == (
             2,
-            "There is no room left on the disk. Free some room and try again; what was stored before is kept.\n",
+            "The disk is full. Free some space and try again; everything stored before is intact.\n",
         )
     with open_database(config) as database, database.reading() as session:
         assert listings.find_item(session, urn)
@@ -136,7 +136,7 @@ def test_a_bug_is_told_without_a_traceback(
     outcome = tarantula("items")
     log = config.home / "tarantula.log"
     assert outcome == (
-        1, "", f"This is a bug of Tarântula (ZeroDivisionError: by nothing). What happened is in {log}.\n"
+        1, "", f"This is a bug in Tarântula (ZeroDivisionError: by nothing). The details are in {log}.\n"
     )  # fmt: skip
     assert "Traceback" in log.read_text()
     monkeypatch.setenv("TARANTULA_DEBUG", "1")

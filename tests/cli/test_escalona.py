@@ -140,7 +140,7 @@ def test_a_full_disk(tarantula: Tarantula, tmp_path: Path) -> None:
     (tmp_path / "in-out.txt").symlink_to("/dev/full")
     outcome = tarantula("escalona", str(tmp_path / "in.txt"))
     assert (outcome.code, outcome.out) == (2, "")
-    assert outcome.err.startswith("There is no room left on the disk.")
+    assert outcome.err.startswith("The disk is full.")
 
 
 @pytest.mark.parametrize("place", ["/", ".", "..", ""])

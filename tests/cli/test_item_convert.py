@@ -50,6 +50,6 @@ def test_ctrl_c_leaves_what_is_done_and_another_conversion_goes_on(
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert (process.returncode, out) == (130, ""), err
-    assert err == f"Item {urn} is not converted yet. `tarantula item convert {urn}` goes on.\n"
+    assert err == f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues.\n"
     assert not (config.archived / urn).exists()
     assert tarantula("item", "convert", urn).out.startswith("1,201 documents, 1,200 with other links")

@@ -19,6 +19,7 @@ def test_items(tarantula: Tarantula, database: Database) -> None:
     [row] = json.loads(tarantula("items", "fcul", "--json").out)
     assert list(row) == [
         "urn", "publication", "state", "validation", "planned_at", "deadline", "started_at", "finished_at", "reason",
+        "reason_code", "reason_parameters",
         "documents", "collected", "waiting", "bytes", "crashes", "complete", "attention",
     ]  # fmt: skip
     assert (row["state"], row["planned_at"]) == ("archived", "2026-06-12T22:00:00+00:00")

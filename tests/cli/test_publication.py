@@ -109,7 +109,7 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
     for field in PublicationConfig.model_fields.keys() - {"name", "base_url", "settings"}:
         assert f"--{field.replace('_', '-')}" in text
     assert "--set" in text
-    assert "breadth-first unless told" in text
+    assert "Default breadth-first" in text
 
 
 @pytest.mark.parametrize(
@@ -270,7 +270,7 @@ def test_import_from_what_comes_in(tarantula: Tarantula, monkeypatch: pytest.Mon
     ("content", "sentence"),
     [
         (None, "cannot be used: No such file or directory."),
-        (b"\xff\xfe", "is not a text in UTF-8"),
+        (b"\xff\xfe", "is not UTF-8 text"),
         (b"[publication", "This is not TOML"),
     ],
 )

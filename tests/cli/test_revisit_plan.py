@@ -51,8 +51,8 @@ def test_a_plan_is_drawn(sqlite: Database, tarantula: Tarantula) -> None:
     shown = tarantula("revisit", "plan", "fcul", "--horizon", "12h", "--visits", "15")
     assert shown.code == 0, shown.err
     assert shown.out.startswith("fcul: 15 visits in 12h\n")
-    assert f"10 pages of {urn}, 0 of them never visited again so far" in shown.out
-    assert "all visited in turn, by as many visits" in shown.out
+    assert f"10 pages of {urn}, 0 of them not revisited so far" in shown.out
+    assert "with as many visits to all pages in turn" in shown.out
     assert "3 visits, 3 found a change" in shown.out
     assert "It sends no Last-Modified." in shown.out
 

@@ -102,7 +102,7 @@ def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantu
     assert (solar["place"], solar["aggregation"], solar["title"]) == ({"column": "2024"}, "sum", "Painéis")
     assert [shown["retention"][level] for level in ("events", "minutes", "hours")] == ["30d", "60d", "10y"]
     assert "no field 'wind'" in tarantula("stream", "edit", "weather.lisboa", "--without", "wind").err
-    assert "Say what is to change" in tarantula("stream", "edit", "weather.lisboa").err
+    assert "There is nothing to change" in tarantula("stream", "edit", "weather.lisboa").err
 
 
 def test_a_source_is_made_like_another_with_other_variables(tarantula: Tarantula) -> None:
@@ -176,7 +176,7 @@ def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown
     edited = ("stream", "edit", "weather.faro")
     for wrong, sentence in (
         (("--header", "Authorization: Bearer abc"), "The header Authorization is a secret. Write {token} in its place"),
-        (("--header", "abc"), "A header is written as 'NAME: VALUE'"),
+        (("--header", "abc"), "Write a header as 'NAME: VALUE'"),
         (("--body", "{"), "The body is not valid JSON"),
         (("--method", "PUT"), "'PUT' is not a supported method. Choose GET or POST."),
         (("--method", "GET"), "A body can only be sent with POST"),
@@ -210,7 +210,7 @@ def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
         code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa", "--dry")
         assert code == 0, err
         assert "12" in out
-        assert "Nothing is kept." in out
+        assert "Nothing is stored." in out
         with open_database() as database:
             assert all_values(database) == []
             code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa", "--json")

@@ -46,7 +46,7 @@ def test_what_is_wrong_is_a_sentence(sqlite: Database, tarantula: Tarantula) -> 
         (("add", "weather.lisboa", "wind > 3", "--margin", "x"), "The field margin cannot be 'x'"),
         (("add", "weather.lisboa", "wind > 3", "--notify", "x"), "An address that begins with 'x' is none"),
         (("show", "7"), "There is no alert 7."),
-        (("edit", "7"), "Say what is to change"),
+        (("edit", "7"), "There is nothing to change"),
         (("test", "weather.lisboa"), "Name an alert by its number, or a source and a condition."),
         (("test", "weather.lisboa", "wind > 3", "--from", "never"), "'never' is not a date."),
     ):

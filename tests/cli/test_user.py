@@ -48,7 +48,7 @@ def test_what_cannot_be_is_said_in_a_sentence(tarantula: Tarantula, monkeypatch:
     )
     assert tarantula("user", "add", "ana", "--role", "reader").err.startswith("The first account is an administrator's")
     tarantula("user", "add", "ana")
-    assert tarantula("user", "edit", "ana").err.startswith("Say what is to change")
+    assert tarantula("user", "edit", "ana").err.startswith("There is nothing to change")
     outcome = tarantula("user", "edit", "an", "--disable")
     assert (outcome.code, outcome.err) == (
         2,

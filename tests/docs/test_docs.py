@@ -55,7 +55,7 @@ def verbs(path: str, found: Any) -> Iterator[tuple[str, Any]]:
 
 
 def options(path: str) -> set[str]:
-    parameters = [one for one in tree()[path].params if one.param_type_name == "option"]
+    parameters = [one for one in tree()[path].params if one.param_type_name == "option" and not one.hidden]
     return {flag for one in parameters for flag in (*one.opts, *one.secondary_opts)} - {"--help"}
 
 

@@ -34,7 +34,7 @@ def test_a_valid_item_leaves_and_a_rejected_one_is_withdrawn(
     monkeypatch.chdir(ROOT)
     urn = archive(database_config, database, 1, {f"{BASE}á": Page("<p>Olá"), f"{BASE}gone": Page(state=404)})
     assert run(TARANTULA, "item", "validate", urn, "--by", "Ana", "--why", "É esta.") == (
-        0, f"{urn} is valid, says Ana.\n", ""
+        0, f"{urn} is valid, decided by Ana.\n", ""
     )  # fmt: skip
     assert sorted(path.name for path in repository.iterdir()) == [urn, f"{urn}.json"]
     metadata = json.loads((repository / f"{urn}.json").read_text(encoding="utf-8"))

@@ -134,7 +134,7 @@ def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
     assert shown.code == 0
     assert "of its pages are up to date" in shown.out
     assert "399 of 400 planned visits were made" in shown.out
-    assert "Chances of a change" in shown.out
+    assert "Probability of a change" in shown.out
     belief = json.loads(tarantula("report", urn, "--json").out)["belief"]
     assert belief["calibration"]["told"] == PAGES - 2
     assert not math.isnan(belief["freshness"]["share"])

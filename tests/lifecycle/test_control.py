@@ -151,7 +151,7 @@ def test_the_commands(
     assert tarantula("item", "stop", urn).out == f"{urn} is interrupted.\n"
     again = tarantula("item", "stop", urn)
     assert (again.code, again.err) == (2, f"Item {urn} is interrupted and cannot become interrupted.\n")
-    assert f"Go on with `tarantula item resume {urn}`." in tarantula("item", "extend", urn, "2d").out
+    assert f"Continue it with `tarantula item resume {urn}`." in tarantula("item", "extend", urn, "2d").out
     past = tarantula("item", "extend", urn, "2020-01-01")
     assert (past.code, past.err.endswith("is past. Give a deadline in the future.\n")) == (2, True)
     monkeypatch.setattr("sys.stdin", None)

@@ -1,1 +1,1 @@
-"""The loopback webs that tests, the demo and the benchmarks collect."""
+"""Loopback sites that tests, the demo and the benchmarks crawl."""

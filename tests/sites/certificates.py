@@ -1,4 +1,4 @@
-"""Certificates for servers on loopback: one that is right, and ones that are wrong."""
+"""TLS certificates for loopback servers, valid and invalid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 def certificate(directory: Path, *, address: str = "127.0.0.1", days: int = 1) -> Path:
-    """Write a self-signed certificate and its key to one file; with negative *days* it has expired."""
+    """Write a self-signed certificate and its key to one file; with negative *days* it is expired."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "loopback")])
     now = datetime.now(UTC)
@@ -39,7 +39,7 @@ def certificate(directory: Path, *, address: str = "127.0.0.1", days: int = 1) -
 
 
 def server_context(path: Path) -> ssl.SSLContext:
-    """What a server needs to show that certificate."""
+    """Return the TLS context of a server with this certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(path)
     return context

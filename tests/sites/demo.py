@@ -1,4 +1,4 @@
-"""A small faculty on three loopback servers, in Portuguese and English: the web that `make demo` collects."""
+"""A small faculty on three loopback servers, in Portuguese and English: the site that `make demo` collects."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROBOTS = "User-agent: *\nDisallow: /intranet/\n"
 
 
 class DemoWeb(Web):
-    """The faculty, its departments and its library; a fourth server that no publication accepts is only named."""
+    """The faculty, its departments and its library; it links to a fourth server, which no publication accepts."""
 
     def __init__(self) -> None:
         super().__init__({}, (FACULTY_SERVER, DEPARTMENT_SERVER, LIBRARY_SERVER))
@@ -137,15 +137,15 @@ def _everywhere() -> dict[str, Route]:
 
 
 def link(url: str, text: str) -> str:
-    """A link in a paragraph."""
+    """Return a link in a paragraph."""
     return f'<a href="{escape(url)}">{escape(text)}</a>'
 
 
 def figure(url: str, text: str) -> str:
-    """A picture in a paragraph."""
+    """Return a picture in a paragraph."""
     return f'<img src="{escape(url)}" alt="{escape(text)}">'
 
 
 def colour(number: int) -> tuple[int, int, int]:
-    """One of many colours."""
+    """Return one of many colours."""
     return (60 + number * 47 % 180, 60 + number * 89 % 180, 60 + number * 23 % 180)

@@ -1,4 +1,4 @@
-"""What the faculty of the demo says of itself."""
+"""Texts of the faculty of the demo."""
 
 from __future__ import annotations
 

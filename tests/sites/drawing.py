@@ -1,4 +1,4 @@
-"""Small pictures, pages and papers, made on the spot."""
+"""Small pictures, pages and PDF files, generated on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from html import escape
 
 
 def png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
-    """A picture of one colour, darker towards the bottom."""
+    """Return a picture of one colour, darker towards the bottom."""
     rows = bytearray()
     for row in range(height):
         shade = bytes(int(part * (1 - row / height / 2)) for part in colour)
@@ -24,7 +24,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def pdf(title: str) -> bytes:
-    """A paper of one empty page."""
+    """Return a PDF of one empty page."""
     objects = (
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
@@ -41,7 +41,7 @@ def pdf(title: str) -> bytes:
 
 
 def page(title: str, links: Iterable[str] = (), images: Iterable[str] = (), styles: Iterable[str] = ()) -> str:
-    """A plain page that names others."""
+    """Return a plain page with links."""
     head = "".join(f'<link rel="stylesheet" href="{escape(url)}">' for url in styles)
     body = [f'<p><a href="{escape(url)}">{escape(url[:80])}</a>' for url in links]
     body += [f'<img src="{escape(url)}" alt="">' for url in images]

@@ -1,4 +1,4 @@
-"""A web in which every state of a document occurs, and for each of its URLs the state that is meant for it.
+"""A site in which every document state occurs, and the expected state of each of its URLs.
 
 Waiting (-6) and being collected (0) are states of a moment: ask for the web with ``hold=True``, and until `release` is
 called the document at `held` is being collected, and the one at `behind_held`, on the same server, waits.
@@ -32,23 +32,23 @@ PAGE = Answer(page("A page"))
 
 
 class Place(NamedTuple):
-    """A document, the server that it is at, what comes back, and the state that it ends in."""
+    """A document: its server, its response, and its expected state."""
 
     path: str
     state: int
     route: Route | None
     address: str = BASE
     linked: bool = True
-    """Whether the base document names it."""
+    """Whether the base document links to it."""
 
 
 def redirect(target: str, status: int = 302) -> Answer:
-    """An answer that sends the reader elsewhere."""
+    """Return a redirect."""
     return Answer(status=status, headers={"Location": target})
 
 
 def refused(status: int, **headers: str) -> Answer:
-    """An answer that is an error."""
+    """Return an error response."""
     return Answer(page(f"Error {status}"), status=status, headers={k.replace("_", "-"): v for k, v in headers.items()})
 
 
@@ -126,7 +126,7 @@ ROBOTS = {
 
 
 class EveryState:
-    """The web, served while the context lasts."""
+    """The site, served while the context lasts."""
 
     def __init__(self, hold: bool = False) -> None:
         self._released = threading.Event()
@@ -147,7 +147,7 @@ class EveryState:
         self._stack.enter_context(self.web)
         untrusted = server_context(certificate(directory, address=UNTRUSTED))
         self._untrusted = self._stack.enter_context(Web({"/": PAGE}, [UNTRUSTED], tls=untrusted))
-        # Bound, so that nobody else takes the port, but not listening.
+        # Bound, so that no other process takes the port, but not listening.
         self._stack.enter_context(self._closed).bind((CLOSED, 0))
         self.web.routes[f"{BASE}/"] = Answer(page("Every state", self._linked()))
         return self
@@ -157,27 +157,27 @@ class EveryState:
 
     @property
     def held(self) -> str:
-        """The URL whose answer is kept back until `release`."""
+        """URL whose response is held back until `release`."""
         return self.web.url("/held", HOLDING)
 
     @property
     def behind_held(self) -> str:
-        """The URL that waits for `held`."""
+        """URL that waits for `held`."""
         return self.web.url("/held/next", HOLDING)
 
     def release(self) -> None:
-        """Let `held` be answered."""
+        """Send the response of `held`."""
         self._released.set()
 
     @property
     def expected(self) -> dict[str, int]:
-        """Every URL of the web, and the state that it is to end in."""
+        """All URLs of the site with their expected states."""
         places = {self.web.url(place.path, place.address): place.state for place in PLACES}
         return {self.web.url(): 200, **places, self.held: 200, self.behind_held: 200, **self._outside()}
 
     @property
     def publication(self) -> dict[str, Any]:
-        """A publication that collects the web, but for its name."""
+        """Fields of a publication that collects the site, without its name."""
         return {
             "base_url": self.web.url(),
             "depth": DEPTH,

@@ -1,4 +1,4 @@
-"""A bare Scrapy crawl with our download handler, as a program: base URL, what to stop, settings as JSON."""
+"""A bare Scrapy crawl with our download handler, as a program: base URL, paths to stop, settings as JSON."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ METAS: dict[str, dict[str, Any]] = {
 
 
 class HandlerSpider(Spider):
-    """Asks for a few documents and tells what came of each."""
+    """Requests a few documents and yields the result of each."""
 
     name = "handler"
     base: str

@@ -1,4 +1,4 @@
-"""A site whose pages try to get out of where they are shown: to their reader's session, to us, to the web."""
+"""A site whose pages try to escape their sandbox: to the reader's session, to the management pages, to the web."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ p { font-family: x }</style><script src="%(network)sstatic.js"></script>
 
 
 class HostileWeb(Web):
-    """A page that attacks, one that leads its own frame away by itself, and one to be led to."""
+    """A page that attacks, one that navigates its own frame away, and a target of navigation."""
 
     def __init__(self, network: str, silent: str, management: str, stun: int) -> None:
         places = {"network": network, "silent": silent, "management": f"{management}/", "stun": stun}

@@ -1,4 +1,4 @@
-"""The web for speed: pages of 8 KB with 27 links each, spread over many servers, all ready before anybody asks."""
+"""The site for benchmarks: pages of 8 KB with 27 links each, on many servers, generated before the first request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.sites.server import Answer, Web
 SIZE = 8192
 LINKS = 27
 BRANCHES = 3
-"""The first links of a page lead to pages that no earlier page named, so that every page is found a few steps down."""
+"""The first links of a page lead to pages without earlier links, so that all pages are found at a small depth."""
 WORDS = (
     "a biblioteca recolhe publicações da rede e guarda cada página com as suas imagens para quem as quiser ler "
     "the library collects what is published on the web and keeps every page with its pictures for those to come"
@@ -18,7 +18,7 @@ WORDS = (
 
 
 class LargeWeb(Web):
-    """As many pages as asked for, on as many loopback addresses."""
+    """A number of pages on a number of loopback addresses."""
 
     def __init__(self, pages: int = 3000, servers: int = 64) -> None:
         super().__init__({}, [f"127.0.0.{number}" for number in range(1, servers + 1)])
@@ -34,7 +34,7 @@ class LargeWeb(Web):
 
     @property
     def base_url(self) -> str:
-        """The URL of the first page."""
+        """URL of the first page."""
         return self.page_url(0)
 
     def page_url(self, number: int) -> str:
@@ -42,7 +42,7 @@ class LargeWeb(Web):
         return self.url(_path(number), self._address(number))
 
     def links(self, number: int) -> list[int]:
-        """Return the numbers of the pages that a page names, all different and none its own."""
+        """Return the numbers of the pages that a page links to, all different and none its own."""
         next_ones = ((number * BRANCHES + step) % self.pages for step in range(1, BRANCHES + 1))
         others = Random(number).sample(range(self.pages), min(self.pages, LINKS + BRANCHES + 1))
         found = dict.fromkeys([*next_ones, *others])

@@ -1,4 +1,4 @@
-"""A server on loopback that is told things, as JSON."""
+"""A loopback server that records JSON notifications."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Listener:
-    """Keeps what it is told while the context lasts, and answers with a code."""
+    """Records notifications while the context lasts, and responds with a status code."""
 
     def __init__(self, status: int = 200) -> None:
         self.heard: list[dict[str, Any]] = []
@@ -24,18 +24,18 @@ class Listener:
                 self.end_headers()
 
             def log_message(self, *_: object) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
 
     @property
     def address(self) -> str:
-        """What Apprise calls it."""
+        """Its Apprise address."""
         return f"json://127.0.0.1:{self._server.server_port}/hear"
 
     def titles(self) -> list[str]:
-        """Return the headings of what it heard."""
+        """Return the titles of the recorded notifications."""
         return [message["title"] for message in self.heard]
 
     def __enter__(self) -> Self:

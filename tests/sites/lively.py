@@ -1,4 +1,4 @@
-"""A small site of which some pages change, some go, and one does not answer any more."""
+"""A small site on which some pages change, some vanish, and one stops responding."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMED = ("/twice.html", "/same.html", "/plain.html", "/gone.html", "/kept.html",
 
 
 class LivelyWeb(Web):
-    """Changes with every time that it is asked: nothing happens while nobody looks."""
+    """Changes with every request, and never in between."""
 
     def __init__(self) -> None:
         super().__init__({}, ("127.0.0.1", SLOW))

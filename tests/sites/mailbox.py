@@ -1,4 +1,4 @@
-"""A mail server on loopback that keeps what it is sent, or refuses it."""
+"""A loopback mail server that stores or refuses messages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Self
 
 
 class Mailbox:
-    """Takes mail while the context lasts; one that refuses says so when it hears for whom the mail is."""
+    """Accepts mail while the context lasts; a refusing one rejects the recipient."""
 
     def __init__(self, refuses: bool = False) -> None:
         self.received: list[Message] = []
@@ -44,7 +44,7 @@ class Mailbox:
 
     @property
     def address(self) -> str:
-        """What Apprise calls it."""
+        """Its Apprise address."""
         return f"mailto://127.0.0.1:{self._server.server_address[1]}/?from=alerts@example.org&to=ana@example.org"
 
     def __enter__(self) -> Self:

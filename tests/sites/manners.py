@@ -1,4 +1,4 @@
-"""Bad manners of servers, as routes of a `Web`."""
+"""Misbehaviour of servers, as routes of a `Web`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HTML = b"Content-Type: text/html\r\n"
 
 
 def saying(words: bytes) -> Manner:
-    """Send these bytes, whatever they are, and close."""
+    """Send these bytes and close."""
 
     async def manner(_visit: Visit, connection: asyncio.Transport) -> None:
         connection.write(words)
@@ -25,12 +25,12 @@ def saying(words: bytes) -> Manner:
 
 
 async def silence(_visit: Visit, _connection: asyncio.Transport) -> None:
-    """Never answer."""
+    """Never respond."""
     await asyncio.Event().wait()
 
 
 async def drip(_visit: Visit, connection: asyncio.Transport) -> None:
-    """Begin a page, and send a byte of it now and then."""
+    """Start a page, and send a byte of it now and then."""
     connection.write(OK + HTML + b"\r\n")
     while not connection.is_closing():
         connection.write(b".")
@@ -38,7 +38,7 @@ async def drip(_visit: Visit, connection: asyncio.Transport) -> None:
 
 
 async def chunks_without_end(_visit: Visit, connection: asyncio.Transport) -> None:
-    """Send chunks for as long as anybody listens."""
+    """Send chunks until the client closes."""
     connection.write(OK + HTML + b"Transfer-Encoding: chunked\r\n\r\n")
     while not connection.is_closing():
         connection.write(b"1000\r\n" + b"." * 4096 + b"\r\n")
@@ -46,18 +46,18 @@ async def chunks_without_end(_visit: Visit, connection: asyncio.Transport) -> No
 
 
 async def reset(_visit: Visit, connection: asyncio.Transport) -> None:
-    """Leave without a good-bye."""
+    """Reset the connection."""
     connection.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.abort()
 
 
 def bomb(size: int) -> Answer:
-    """A page that is small on the wire and unpacks to *size* bytes."""
+    """Return a small compressed page that decompresses to *size* bytes."""
     return Answer(gzip.compress(b"\0" * size, mtime=0), headers={"Content-Encoding": "gzip"})
 
 
 def held_back(gate: threading.Event, answer: Answer) -> Manner:
-    """Answer only when the gate is opened."""
+    """Respond when the gate is opened."""
 
     async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
         await asyncio.to_thread(gate.wait)
@@ -67,7 +67,7 @@ def held_back(gate: threading.Event, answer: Answer) -> Manner:
 
 
 def first_then(first: Route, later: Route) -> Manner:
-    """Give one answer to the first request, and another to all that follow."""
+    """Send one response to the first request, and another to all that follow."""
     turns = count()
 
     async def manner(visit: Visit, connection: asyncio.Transport) -> Answer | None:
@@ -78,7 +78,7 @@ def first_then(first: Route, later: Route) -> Manner:
 
 
 def holding(released: threading.Event, answer: Answer) -> Manner:
-    """Keep an answer back until somebody lets it go."""
+    """Hold a response back until it is released."""
 
     async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:
         while not released.is_set():  # noqa: ASYNC110  it is set in another thread

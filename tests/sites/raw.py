@@ -1,4 +1,4 @@
-"""A TCP server on loopback that answers with whatever bytes its handler writes, slowly or never."""
+"""A loopback TCP server whose handler writes any bytes, slowly or never."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Peer:
         self.requests: list[bytes] = []
 
     def read_request(self) -> bytes:
-        """Read the next request up to its empty line; nothing if there is none."""
+        """Read the next request up to its empty line; empty if there is none."""
         while b"\r\n\r\n" not in self._buffer:
             received = self._connection.recv(65536)
             if not received:
@@ -37,7 +37,7 @@ class Peer:
         return self.requests[-1]
 
     def write(self, data: bytes) -> None:
-        """Send some bytes."""
+        """Send bytes."""
         self._connection.sendall(data)
 
     def drip(self, pieces: Iterable[bytes | int], pause: float) -> None:
@@ -48,29 +48,29 @@ class Peer:
                 return
 
     def wait(self) -> None:
-        """Say nothing until the other side closes."""
+        """Wait without sending until the client closes."""
         with suppress(*CLOSED):
             while self._connection.recv(65536):
                 pass
 
     def reset(self) -> None:
-        """Close without a good-bye."""
+        """Reset the connection."""
         self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self._connection.close()
 
     def start_tls(self, context: ssl.SSLContext) -> None:
-        """Speak TLS from here on."""
+        """Switch to TLS."""
         self._connection = context.wrap_socket(self._connection, server_side=True)
 
     def join(self, onward: socket.socket) -> None:
-        """Carry bytes to and from another server until one side closes."""
+        """Forward bytes to and from another server until one side closes."""
         back = threading.Thread(target=_carry, args=(onward, self._connection), daemon=True)
         back.start()
         _carry(self._connection, onward)
         back.join(10)
 
     def close(self) -> None:
-        """Close, so that what waits for the other side wakes up."""
+        """Close, so that reads that wait for the client return."""
         with suppress(*CLOSED):
             self._connection.shutdown(socket.SHUT_RDWR)
         self._connection.close()
@@ -85,7 +85,7 @@ def _carry(source: socket.socket, sink: socket.socket) -> None:
 
 
 class RawServer:
-    """Runs a handler in a thread for every connection, between ``with`` and its end."""
+    """Runs a handler in a thread for every connection while the context lasts."""
 
     def __init__(self, handler: Handler, *, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1") -> None:
         self._handler = handler
@@ -96,7 +96,7 @@ class RawServer:
         self._threads: list[threading.Thread] = []
         self.peers: list[Peer] = []
         self.closed = threading.Event()
-        """Set when a connection has ended: the handler returned, or the other side went away."""
+        """Set when a connection has ended: the handler returned, or the client closed."""
         self.port: int = self._listener.getsockname()[1]
         host = f"[{address}]" if ":" in address else address
         self.server = f"{host}:{self.port}"
@@ -104,7 +104,7 @@ class RawServer:
 
     @property
     def requests(self) -> list[bytes]:
-        """Every request that was read, connection after connection."""
+        """All requests, connection by connection."""
         return [request for peer in self.peers for request in peer.requests]
 
     def __enter__(self) -> Self:
@@ -149,7 +149,7 @@ class RawServer:
 
 
 def answering(*answers: bytes) -> Handler:
-    """A handler that gives these answers, one a request, and then closes."""
+    """Return a handler that sends these responses, one for each request, and then closes."""
 
     def handler(peer: Peer) -> None:
         for answer in answers:
@@ -160,7 +160,7 @@ def answering(*answers: bytes) -> Handler:
 
 
 def repeating(answer: bytes) -> Handler:
-    """A handler that gives the same answer to every request, on connections that stay open."""
+    """Return a handler that sends the same response to every request on persistent connections."""
 
     def handler(peer: Peer) -> None:
         while peer.read_request():
@@ -170,7 +170,7 @@ def repeating(answer: bytes) -> Handler:
 
 
 def then_waiting(answer: bytes) -> Handler:
-    """A handler that gives one answer, or its beginning, and then says nothing more."""
+    """Return a handler that sends one response, or its beginning, and then nothing."""
 
     def handler(peer: Peer) -> None:
         peer.read_request()

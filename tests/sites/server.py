@@ -1,4 +1,4 @@
-"""A web server on loopback, in a thread: many addresses, one port, and rude where a route says so."""
+"""A loopback web server in a thread: many addresses, one port, and misbehaviour where a route asks for it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PORT_TRIES = 20
 
 @dataclass(frozen=True)
 class Answer:
-    """What a route sends."""
+    """The response of a route."""
 
     body: bytes | str = b""
     type: str | None = "text/html; charset=utf-8"
@@ -28,7 +28,7 @@ class Answer:
 
     @cached_property
     def wire(self) -> bytes:
-        """The whole answer, as it is sent."""
+        """The response as bytes."""
         body = self.body.encode() if isinstance(self.body, str) else self.body
         headers = {"Content-Type": self.type, **self.headers}
         if self.status not in (204, 304):
@@ -40,32 +40,32 @@ class Answer:
 
 
 class Visit(NamedTuple):
-    """A request that came in."""
+    """A request that the server got."""
 
     time: float
-    """By the monotonic clock."""
+    """Time of the monotonic clock."""
     server: str
-    """The address and port at which it came in."""
+    """Address and port of the server."""
     path: str
-    """With the query."""
+    """Path with the query."""
     head: bytes
     """Request line and headers."""
     body: bytes = b""
 
     @property
     def method(self) -> str:
-        """How it was asked for."""
+        """HTTP method."""
         return self.head.split(b" ", 1)[0].decode("latin-1")
 
     @property
     def headers(self) -> dict[str, str]:
-        """The headers, with their names in lower case."""
+        """Headers by their names in lower case."""
         lines = self.head.decode("latin-1").split("\r\n")[1:]
         return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 Manner = Callable[[Visit, asyncio.Transport], Awaitable[Answer | None]]
-"""Makes up an answer, or writes what it likes to the connection, which is then closed."""
+"""Returns a response, or writes to the connection itself, which is then closed."""
 Route = Answer | Manner
 NOT_FOUND = Answer("<title>Not found</title>", status=404)
 
@@ -92,7 +92,7 @@ class Web:
         self._thread = threading.Thread(target=self._run, name="loopback web", daemon=True)
 
     def server(self, address: str | None = None) -> str:
-        """Return one of the servers, with its port; the first unless told."""
+        """Return one of the servers with its port, by default the first."""
         return f"{address or self.addresses[0]}:{self.port}"
 
     def url(self, path: str = "/", address: str | None = None) -> str:
@@ -100,7 +100,7 @@ class Web:
         return f"{'https' if self._tls else 'http'}://{self.server(address)}{path}"
 
     def visits_to(self, path: str, address: str | None = None) -> list[Visit]:
-        """Return the requests for a path, at one address or all."""
+        """Return the requests for a path, at one address or at all."""
         places = (address, self.server(address))
         visits = [visit for visit in list(self.visits) if visit.path == path]
         return [visit for visit in visits if address is None or visit.server in places]
@@ -150,7 +150,7 @@ class Web:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     def route(self, address: str, head: bytes, body: bytes = b"") -> tuple[Visit, Route]:
-        """Write a request down, and find what answers it."""
+        """Record a request and find its route."""
         path = head.split(b" ", 2)[1].decode("latin-1")
         visit = Visit(time.monotonic(), f"{address}:{self.port}", path, head, body)
         self.visits.append(visit)
@@ -159,7 +159,7 @@ class Web:
 
 
 class _Connection(asyncio.Protocol):
-    """Answers the requests of one connection, one after the other."""
+    """Serves the requests of one connection, one after another."""
 
     _transport: asyncio.Transport
     _address: str
@@ -208,13 +208,13 @@ class _Connection(asyncio.Protocol):
 
 
 def _length(head: bytes) -> int:
-    """Return how many bytes of a request follow its head."""
+    """Return the length of the body of a request."""
     found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
     return int(found[1]) if found else 0
 
 
 def free_port(address: str = "127.0.0.1") -> int:
-    """Return a port that nobody listens on at an address."""
+    """Return a free port of an address."""
     with socket.socket() as probe:
         probe.bind((address, 0))
         return int(probe.getsockname()[1])

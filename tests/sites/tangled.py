@@ -1,4 +1,4 @@
-"""A small web whose links live everywhere: what a mirror of it must get right to be whole."""
+"""A small site with links in every place that a mirror must convert."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MORE = "/* url(no.png) */ p { background: url('../img/pixel.png?v=1') } q { back
 
 
 def digest(content: bytes) -> str:
-    """Return what an integrity attribute says of some content."""
+    """Return the integrity attribute of some content."""
     return "sha256-" + base64.b64encode(hashlib.sha256(content).digest()).decode()
 
 
@@ -27,7 +27,7 @@ def page(*parts: str, head: str = "") -> Answer:
 
 
 class TangledWeb(Web):
-    """Two servers that link to each other, and to a third that nobody answers for."""
+    """Two servers that link to each other, and to a third that does not respond."""
 
     def __init__(self) -> None:
         super().__init__({}, (HOME, OTHER))
@@ -150,7 +150,7 @@ def _charsets() -> dict[str, Route]:
 
 
 def _many() -> dict[str, Route]:
-    """A catalogue, from page to page."""
+    """Return a catalogue of several pages."""
     return {
         f"/list.php?p={number}": page(f'<a href="?p={(number + 1) % 8}">on</a> <a href=?p={number}#here>here</a>')
         for number in range(8)

@@ -1,4 +1,4 @@
-"""A web of traps, each without an end, beside some honest pages."""
+"""A site of endless crawler traps, with some normal pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SAME = page("Sign in", ["north/index.html", "south/index.html"])
 
 
 class Traps:
-    """The web, served while the context lasts."""
+    """The site, served while the context lasts."""
 
     def __init__(self) -> None:
         self._sessions = count(1)
@@ -39,7 +39,7 @@ class Traps:
             "/same/": lambda path, query: SAME,
             "/honest/": lambda path, query: page(path + query),
         }
-        """What comes back for a path that begins so."""
+        """Return the response for a path with this beginning."""
         self.web = Web({}, fallback=self._answer)
 
     def __enter__(self) -> Self:
@@ -55,11 +55,11 @@ class Traps:
 
     @property
     def publication(self) -> dict[str, Any]:
-        """A publication that collects the web, but for its name; its depth is no help."""
+        """Fields of a publication that collects the site, without its name; its depth limit stops no trap."""
         return {"base_url": self.web.url(), "depth": 1000, "robots": False, "profile": "HTML_com_IMAGENS"}
 
     def visited(self, prefix: str) -> int:
-        """How many requests came for what begins so."""
+        """Return the number of requests for paths with this beginning."""
         return sum(visit.path.startswith(prefix) for visit in self.web.visits)
 
     async def _answer(self, visit: Visit, _connection: asyncio.Transport) -> Answer:

@@ -1,4 +1,4 @@
-"""A site that says when its pages last changed, in every way that servers do; some it never tells."""
+"""A site that announces changes of its pages in every way that servers do; for some pages, not at all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORDS = [
 
 
 class UnchangedWeb(Web):
-    """Pages in a row, each with a picture of its own; page 0 is at the root."""
+    """Pages in a row, each with its own picture; page 0 is at the root."""
 
     def __init__(self, pages: int = PAGES) -> None:
         super().__init__({"/robots.txt": Answer(status=404)})
@@ -25,7 +25,7 @@ class UnchangedWeb(Web):
             self.routes[f"/{number}.jpg"] = telling(number + 1, Answer(picture(number), "image/jpeg"))
 
     def change(self, number: int, words: str) -> None:
-        """Give a page other words."""
+        """Change the text of a page."""
         before = page(number, PAGES).body
         assert isinstance(before, str)
         self.routes[path_of(number)] = telling(number, Answer(f"{before}<p>{words}"), version=words)
@@ -37,19 +37,19 @@ def path_of(number: int) -> str:
 
 
 def page(number: int, pages: int) -> Answer:
-    """Return a page that names its picture and the next page."""
+    """Return a page that links to its picture and to the next page."""
     text = " ".join(Random(number).choices(WORDS, k=6000))
     following = f'<a href="{path_of(number + 1)}">next</a>' if number + 1 < pages else ""
     return Answer(f'<!doctype html><title>Página {number}</title><img src="/{number}.jpg">{following}<p>{text}')
 
 
 def picture(number: int) -> bytes:
-    """Return bytes that cannot be packed any further."""
+    """Return incompressible bytes."""
     return b"\xff\xd8\xff" + Random(number).randbytes(20_000)
 
 
 def telling(number: int, answer: Answer, version: str = "1") -> Route:
-    """Return a route that tells of changes by an ETag, by a date, by both, or not at all, and then in chunks."""
+    """Return a route with an ETag, a date, both, or neither, and then in chunks."""
     etag, way = f'"{number}-{version}"', number % 5
     headers = {"ETag": etag} if way in (0, 1) else {}
     headers |= {"Last-Modified": LAST_MODIFIED} if way in (1, 2) else {}

@@ -1,4 +1,4 @@
-"""A site whose pages change by chance, each at a rate of its own, by a clock that a test starts."""
+"""A site whose pages change at random, each at its own rate, by a clock that a test starts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def rates_of(pages: int, seed: int) -> Floats:
-    """Return changes a week: three fifths are an archive, a fifth news, and a fifth counters that never stand still."""
+    """Return changes per week: three fifths of the pages are an archive, a fifth news, a fifth counters."""
     archive, news = pages * 3 // 5, pages // 5
     rates = np.concatenate(
         [
@@ -31,29 +31,29 @@ def rates_of(pages: int, seed: int) -> Floats:
 
 
 class WeeklyWeb(Web):
-    """The same pages on many servers: what changes, changes on all of them. Before the week begins nothing does."""
+    """The same pages on many servers, with the same changes; nothing changes before the week begins."""
 
     def __init__(self, rates: Floats, week: float, seed: int, servers: int) -> None:
         super().__init__({}, [f"127.0.0.{number + 1}" for number in range(servers)], fallback=self._answer)
         chance = np.random.default_rng(seed)
         self.changes = [np.sort(chance.random(chance.poisson(rate)) * week).tolist() for rate in rates]
-        """When each page changes, in seconds of the week."""
+        """Times of the changes of each page, in seconds of the week."""
         self.week = week
         self.begins = float("inf")
-        """When the week begins, in seconds since 1970."""
+        """Begin of the week, in seconds since 1970."""
         self._links = "".join(f'<a href="/{page}">{page}</a>' for page in range(len(rates)))
 
     def page(self, number: int, version: int) -> str:
-        """Return what a page says after so many changes."""
+        """Return the body of a page after a number of changes."""
         return f"<title>Page {number}</title><p>This is version {version}."
 
     def versions(self, number: int) -> dict[str, int]:
-        """Return the version of a page by the digest of its body."""
+        """Return the versions of a page by the digest of the body."""
         bodies = (self.page(number, version).encode() for version in range(len(self.changes[number]) + 1))
         return {f"sha1:{b32encode(sha1(body).digest()).decode()}": version for version, body in enumerate(bodies)}
 
     def freshness(self, number: int, seen: list[tuple[float, int]]) -> float:
-        """Return in which part of the week a page was as it was last seen: versions, each since a second."""
+        """Return the share of the week in which the last seen version was current; *seen* are times and versions."""
         edges = [0.0, *self.changes[number], self.week]
         fresh = 0.0
         for (since, version), (until, _) in pairwise([*seen, (self.week, -1)]):

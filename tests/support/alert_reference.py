@@ -1,4 +1,4 @@
-"""When an alert has to fire, told in the slowest way: every second, from all that ever came."""
+"""Reference model of alerts: evaluates the condition every second from all values so far."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from tarantula.streams.alerts.condition import (
 CONTRARY = {">": "≤", "≤": ">", "<": "≥", "≥": "<", "=": "≠", "≠": "="}
 Truth = bool | None
 Story = Sequence[tuple[int, Mapping[str, int]]]
-"""Seconds, and what came at them."""
+"""Seconds, and the values that arrive at them."""
 
 
 @dataclass
 class Model:
-    """One row, one condition."""
+    """State of one condition on one row."""
 
     condition: AlertCondition
     margin: int = 0
@@ -40,7 +40,7 @@ class Model:
     came: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
 
     def fires(self, story: Story, end: int) -> Iterator[int]:
-        """Yield the seconds at which it fires."""
+        """Yield the seconds at which the alert fires."""
         by_second = dict(story)
         if self.judged(0, frozenset(), frozenset()) and self.at_first:
             yield 0
@@ -57,7 +57,7 @@ class Model:
                     yield second
 
     def judged(self, second: int, fresh: frozenset[str], first: frozenset[str]) -> bool:
-        """Say whether it fires now."""
+        """Return whether the alert fires now."""
         true = self.truth(self.condition, True, second, fresh, frozenset())
         if true is None:
             return False
@@ -82,7 +82,7 @@ class Model:
     def truth(
         self, part: AlertCondition, wanted: bool, now: int, fresh: frozenset[str], hidden: frozenset[str]
     ) -> Truth:
-        """Say whether a part is what is wanted; ``not`` is pushed down to where values are looked at."""
+        """Return whether a part of the condition equals *wanted*; ``not`` is pushed down to the comparisons."""
         if isinstance(part, NotCondition):
             return self.truth(part.of, not wanted, now, fresh, hidden)
         if isinstance(part, AllCondition | AnyCondition):
@@ -95,7 +95,7 @@ class Model:
             return self.compared(part, wanted, hidden)
         found_one = self.other(part, now, fresh, hidden)
         if not wanted and not fresh and is_momentary(part):
-            # That nothing changes while time passes is no news.
+            # The absence of a change is no event while only time passes.
             return None
         return None if found_one is None else found_one == wanted
 

@@ -1,6 +1,4 @@
-"""A process that stores events and judges alerts until it is killed: ``python -m
-tests.support.alert_writer SOURCE``.
-"""
+"""Store events and evaluate alerts until killed: ``python -m tests.support.alert_writer SOURCE``."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from tests.support.alerts import BEGIN, SECOND, stored
 
 
 def value(number: int) -> int:
-    """What comes at a second: up and down, and the same whoever asks."""
+    """Return the value of a second: it goes up and down, and depends on the number only."""
     return number * 7 % 10
 
 
 def feed(source: int) -> None:
-    """Go on where the one before was killed."""
+    """Continue after the last event that an earlier process stored."""
     with open_database() as database:
         while True:
             with database.session() as session:

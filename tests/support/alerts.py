@@ -1,4 +1,4 @@
-"""Sources with alerts on them, for tests: what comes is stored and judged in one transaction."""
+"""Sources with alerts: values are stored and evaluated in one transaction."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BEGIN = 1_790_000_000 * SECOND
 def new_source(
     database: Database, name: str = "weather.lisboa", owner: str = "", keys: str = "temperature wind", **values: Any
 ) -> int:
-    """Add a source with some fields of numbers; return its number."""
+    """Add a source with decimal fields; return its id."""
     fields = [{"key": key, "kind": "decimal", "place": {"css": f"#{key}"}} for key in keys.split()]
     said = {"name": name, "url": "http://example.org/", "fields": fields, **values}
     with database.session() as session:
@@ -39,20 +39,20 @@ def new_alert(
     second: float = -1,
     **values: Any,
 ) -> int:
-    """Add an alert, so many seconds after the beginning; return its number."""
+    """Add an alert *second* seconds after `BEGIN`; return its id."""
     said, now = {"condition": condition, **values}, BEGIN + round(second * SECOND)
     with database.session() as session:
         return alerts.add_alert(session, source, said, owner, owner or None, now).id
 
 
 def change(database: Database, number: int, second: float, **changes: Any) -> None:
-    """Change an alert, so many seconds after the beginning."""
+    """Change an alert *second* seconds after `BEGIN`."""
     with database.session() as session:
         alerts.edit_alert(session, number, changes, now=BEGIN + round(second * SECOND))
 
 
 def stored(session: Session, source_id: int, second: float, values: Mapping[Any, Any]) -> list[NewEvent]:
-    """Store what came, and return it; a key may be a field, or a field and a row."""
+    """Store values as events, and return them; a key is a field, or a field and a row."""
     places = {key if isinstance(key, tuple) else (key, ""): value for key, value in values.items()}
     series = series_of(session, source_id, places)
     at = BEGIN + round(second * SECOND)
@@ -65,24 +65,24 @@ def stored(session: Session, source_id: int, second: float, values: Mapping[Any,
 
 
 def come(database: Database, source_id: int, second: float, **values: Any) -> list[str]:
-    """Let values come; return why what fired."""
+    """Store values of fields and evaluate the alerts; return the reasons of the firings."""
     return came(database, source_id, second, values)
 
 
 def came(database: Database, source_id: int, second: float, values: Mapping[Any, Any]) -> list[str]:
-    """Let values come, of whatever rows; return why what fired."""
+    """Store values of fields and rows and evaluate the alerts; return the reasons of the firings."""
     with database.session() as session:
         events = stored(session, source_id, second, values)
         return [firing.why for firing in judge(session, source_id, events, BEGIN + round(second * SECOND))]
 
 
 def wait(database: Database, second: float) -> list[str]:
-    """Let time pass; return why what fired."""
+    """Evaluate the alerts at a later second without new values; return the reasons of the firings."""
     with database.session() as session:
         return [firing.why for firing in judge_silence(session, BEGIN + round(second * SECOND))]
 
 
 def firings(database: Database) -> list[Firing]:
-    """Return all that ever fired."""
+    """Return all firings, oldest first."""
     with database.reading() as session:
         return list(session.scalars(select(Firing).order_by(Firing.id)))

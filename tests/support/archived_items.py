@@ -1,4 +1,4 @@
-"""Items as collections would have left them, files and rows, without collecting."""
+"""Archived items with WARC files and rows, made without a crawl."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SENT = [ANSWERS[name] for name in NAMES]
 
 
 def page(path: str, body: bytes) -> Exchange:
-    """Return an exchange with a page."""
+    """Return an exchange whose response is an HTML page."""
     return exchange(BASE + path, answer(HTML, 'ETag: "1"'), body or PAGE)
 
 

@@ -1,4 +1,4 @@
-"""Documents that arrive as the reader writes them, and barrels and gateways as processes."""
+"""Documents in the journal, as the text reader writes them; and barrels and gateways as processes."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 
 def new_item(database: Database, name: str = "one") -> str:
-    """Begin an item of a new publication; return its urn."""
+    """Create an item of a new publication; return its urn."""
     describe(database, name, base_url=f"http://{name}.example/")
     with database.session() as session:
         return create_item(session, registry.get_publication(session, name), datetime.now(UTC)).urn
 
 
 def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: float = 0.0) -> None:
-    """Let documents be collected and read, in one transaction: by path, what each says; *hesitating* before the end."""
+    """Store read documents in one transaction, texts by path; sleep *hesitating* seconds before the commit."""
     with database.session() as session:
         item = find_item(session, urn)
         urls = {f"http://{urn.partition('-')[0]}.example/{path}": text for path, text in texts.items()}
@@ -64,18 +64,18 @@ def arrive(database: Database, urn: str, texts: dict[str, str], hesitating: floa
 
 
 def start_barrel(folder: Path, *options: str) -> tuple[subprocess.Popen[str], str]:
-    """Start a barrel; return it and its address."""
+    """Start a barrel; return its process and its address."""
     return _started("barrel", "--folder", str(folder), *options)
 
 
 def start_gateway() -> tuple[subprocess.Popen[str], str]:
-    """Start a gateway; return it and its address."""
+    """Start a gateway; return its process and its address."""
     return _started("gateway", "--port", "0")
 
 
 @contextmanager
 def renamed(server: PostgresServer, name: str) -> Iterator[None]:
-    """Let a database be away, for all who want it."""
+    """Make a database unavailable by renaming it."""
     connection = psycopg2.connect(server.get_uri())
     connection.autocommit = True
     with closing(connection), connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""A real browser: windows of it, and mirrors that are opened in it from the disk, without a server."""
+"""A real browser: its windows, and mirrors that it opens from disk without a server."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ import playwright.sync_api
 from playwright.sync_api import Page, expect, sync_playwright
 
 TIMEOUT_MILLISECONDS = 60_000
-"""Milliseconds. Browser, pages and collectors share a machine with other tests, and waiting costs nothing there."""
+"""Long, because browser, pages and collectors share a machine with other tests."""
 expect.set_options(timeout=TIMEOUT_MILLISECONDS)
 
-# Everything that a page has as an address, as the browser resolves it.
+# Returns all addresses on a page, as the browser resolves them.
 ADDRESSES = """() => {
   const found = [], seen = document.baseURI;
   for (const element of document.querySelectorAll('*')) {
     for (const name of ['href', 'src', 'action', 'data', 'poster', 'cite', 'longDesc', 'background', 'lowsrc']) {
       const value = element.getAttribute(name.toLowerCase());
-      // An address on somebody's own disk is none on the web.
+      // An author's local path is not an address on the web.
       if (value && !value.startsWith('file:')) found.push(new URL(value, seen).href);
     }
     for (const candidate of (element.getAttribute('srcset') || '').split(', ')) {
@@ -34,19 +34,19 @@ ADDRESSES = """() => {
 
 
 class OpenedMirror(NamedTuple):
-    """What a browser saw of one page."""
+    """A page of a mirror as the browser opened it."""
 
     path: Path
     addresses: list[str]
-    """Where its links lead."""
+    """Targets of its links."""
     requests: list[str]
-    """What it asked for by itself. What scripts ask for, by names that they put together, is no link of the page."""
+    """Requests without scripts: names that scripts put together are not links of the page."""
     scripted: list[str]
-    """What it asked for when it was opened again, with its scripts running."""
+    """Requests with scripts running."""
 
 
 class Browser:
-    """A browser that finds no host but this one, though it may look for others; with scripts, and without."""
+    """A browser that resolves no host but this machine, with one window with scripts and one without."""
 
     def __init__(self, browser: playwright.sync_api.Browser) -> None:
         self.page = browser.new_page()
@@ -54,7 +54,7 @@ class Browser:
         self._still = _Window(browser.new_page(java_script_enabled=False))
 
     def browse(self, paths: Iterable[Path]) -> Iterator[OpenedMirror]:
-        """Open one file after the other."""
+        """Open files one after another."""
         for path in paths:
             requests = self._still.open(path)
             yield OpenedMirror(path, self._still.page.evaluate(ADDRESSES), requests, self._running.open(path))
@@ -67,7 +67,7 @@ class _Window:
         page.on("request", lambda request: self._requests.append(request.url))
 
     def open(self, path: Path) -> list[str]:
-        """Open a file; return what was asked for."""
+        """Open a file; return the requested URLs."""
         self._requests.clear()
         self.page.goto(path.as_uri(), wait_until="load")
         return list(self._requests)
@@ -94,20 +94,20 @@ def launched(chromium: str) -> Iterator[playwright.sync_api.Browser]:
 
 @contextmanager
 def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[Page]:
-    """Open a window; what goes wrong on its pages is an error of the test.
+    """Open a window; script errors on its pages fail the test.
 
-    Nothing moves on them unless told: what is clicked while it moves is no longer where it was seen.
+    Motion is reduced by default: clicks on moving elements miss.
     """
     page = browser.new_page(**{"reduced_motion": "reduce"} | options)
     page.set_default_timeout(TIMEOUT_MILLISECONDS)
     raised: list[str] = []
     page.on("pageerror", lambda error: raised.append(str(error)))
     yield page
-    assert raised == [], "scripts of the page went wrong"
+    assert raised == [], "script errors on the page"
 
 
 def broken(seen: OpenedMirror, mirror: Path, collected: set[str]) -> list[str]:
-    """Say what is wrong with a page of a mirror of these addresses."""
+    """Return the broken links and forbidden requests of a page of a mirror; *collected* are the mirrored addresses."""
     asked = (*seen.requests, *seen.scripted)
     wrong = [f"asked for {url}" for url in asked if not url.startswith(("file:", "data:", "about:", "blob:"))]
     for address in {*seen.requests, *seen.addresses}:

@@ -1,4 +1,4 @@
-"""What a command left behind."""
+"""Result of a command that ran in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Outcome(NamedTuple):
-    """Exit code, and what was written."""
+    """Exit code, standard output and standard error."""
 
     code: int
     out: str

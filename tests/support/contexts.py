@@ -1,4 +1,4 @@
-"""People at their desks, for tests of what they do."""
+"""Service contexts of test users, and the entries of the audit log."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tarantula.services.context import ServiceContext
 
 
 def context_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> ServiceContext:
-    """Return the desk of somebody, in the installation that the environment names."""
+    """Return the context of a person, in the installation that the environment names."""
     return ServiceContext(Config(), database, Person(name, role))
 
 
 def audit_entries(database: Database) -> list[tuple[str, str, str]]:
-    """Return who did what to what, oldest first."""
+    """Return person, action and subject of all audit entries, oldest first."""
     with database.reading() as session:
         rows = session.scalars(select(AuditEntry).order_by(AuditEntry.id))
         return [(row.who, row.action, row.subject) for row in rows]

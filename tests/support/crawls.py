@@ -1,4 +1,4 @@
-"""Collections from the outside: a publication is described, a process collects it, the tables tell."""
+"""Crawls as processes: describe a publication, run a collector, read the tables."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
     process = (WarmProcess if is_warm(command) else subprocess.Popen)(
         command,
         cwd=ROOT,
-        # A proxy of this machine does not lead to its loopback.
+        # A configured proxy cannot reach the loopback of this machine.
         env={**os.environ, "no_proxy": "*", **environment},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -49,14 +49,14 @@ def start(command: Sequence[str], **environment: str) -> subprocess.Popen[str]:
 
 
 def end_started() -> None:
-    """End what a test that failed left running."""
+    """Kill the processes that a failed test left running."""
     while started:
         with started.pop() as process:
             process.kill()
 
 
 def run(*command: str, **environment: str) -> tuple[int, str, str]:
-    """Run a command; return its exit code and what it said."""
+    """Run a command; return its exit code, standard output and standard error."""
     process = start(command, **environment)
     try:
         out, err = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -66,7 +66,7 @@ def run(*command: str, **environment: str) -> tuple[int, str, str]:
 
 
 def collect(name: str, *options: str, **environment: str) -> str:
-    """Collect a publication as the README says, to its end; return the log."""
+    """Collect a publication with ``scrapy crawl``, to its end; return the log."""
     code, _, log = run(SCRAPY, "crawl", "publication", "-a", f"name={name}", *options, **environment)
     assert code == 0, log
     assert "Traceback" not in log, log
@@ -86,17 +86,17 @@ def reasons(database: Database) -> dict[str, str]:
 
 
 def only_item(database: Database) -> Item:
-    """Return the one item that there is."""
+    """Return the only item in the database."""
     with database.session() as session:
         return session.scalars(select(Item)).one()
 
 
 def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait for something that a running process brings about."""
+    """Wait until a running process makes a condition true."""
     end = time.monotonic() + TIMEOUT_SECONDS
     while not condition():
         assert process.poll() is None, process.communicate()[1]
-        assert time.monotonic() < end, "it never came"
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(POLL_SECONDS)
 
 

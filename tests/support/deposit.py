@@ -1,4 +1,4 @@
-"""A small item, as a collection would have left it."""
+"""A small archived item, as rows, made without a crawl."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ DOCUMENTS: list[dict[str, Any]] = [
     {"url": "http://elsewhere.pt/y", "state": -5, "reason": "The server elsewhere.pt is not accepted."},
     {"url": "http://www.fc.ul.pt/z", "state": -6},
 ]
-"""All but the first were named by the first."""
+"""The first document links to all others."""
 
 
 def deposit(database: Database, name: str = "fcul", rows: list[dict[str, Any]] = DOCUMENTS) -> str:
-    """Store a publication with one archived item, and return the item's urn."""
+    """Store a publication with one archived item; return the urn of the item."""
     with database.session() as session:
         publication = registry.add_publication(
             session, read_config({"name": name, "base_url": BASE, "accept": ".fc.ul.pt"})

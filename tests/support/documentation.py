@@ -24,37 +24,37 @@ def read(page: str) -> str:
 
 
 def prose(text: str) -> str:
-    """Return a page without its blocks of code."""
+    """Return a page without its code blocks."""
     return _FENCE.sub("", text)
 
 
 def blocks(text: str, language: str) -> list[str]:
-    """Return the blocks of code in a language."""
+    """Return the code blocks in a language."""
     return [code for tag, code in _FENCE.findall(text) if tag == language]
 
 
 def spans(text: str) -> list[str]:
-    """Return what is written as code within a line."""
+    """Return the inline code spans."""
     return _SPAN.findall(prose(text))
 
 
 def headings(text: str) -> list[str]:
-    """Return the headings, without their signs."""
+    """Return the headings without their ``#``."""
     return _HEADING.findall(prose(text))
 
 
 def anchors(text: str) -> set[str]:
-    """Return the names by which headings are linked to."""
+    """Return the anchors of the headings."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings(text)}
 
 
 def links(text: str) -> list[str]:
-    """Return where the links of a page lead to."""
+    """Return the targets of the links."""
     return _LINK.findall(prose(text))
 
 
 def section(text: str, heading: str) -> str:
-    """Return what stands below the heading that is *heading*, or holds it, up to the next one of any level."""
+    """Return the text below the heading that equals or contains *heading*, up to the next heading of any level."""
     _, *parts = _HEADING.split(prose(text))
     bodies = list(zip(parts[::2], parts[1::2], strict=True))
     found = [body for title, body in bodies if title == heading] or [body for title, body in bodies if heading in title]
@@ -63,19 +63,19 @@ def section(text: str, heading: str) -> str:
 
 
 def rows(text: str) -> list[list[str]]:
-    """Return the rows of every table, but for their heads."""
+    """Return the rows of all tables without their heads."""
     lines = [[cell.strip() for cell in row.split("|")] for row in _ROW.findall(text)]
     heads = {index - 1 for index, cells in enumerate(lines) if set("".join(cells)) == {"-"}}
     return [cells for index, cells in enumerate(lines) if index not in heads and index - 1 not in heads]
 
 
 def first_column(text: str) -> list[str]:
-    """Return the code that each row begins with."""
+    """Return the first code span of each row."""
     return [row[0].strip("`") for row in rows(text)]
 
 
 def commands(text: str, program: str) -> Iterator[list[str]]:
-    """Yield the arguments of every call of a program in the shell blocks."""
+    """Yield the arguments of each call of a program in the shell blocks."""
     for block in blocks(text, "sh"):
         for line in block.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)

@@ -1,10 +1,10 @@
-"""The 2021 specification once more, word by word and without any thought of speed, for tests to compare with."""
+"""Reference model of the URL scheduler of 2021: the specification word by word, without regard to speed."""
 
 from __future__ import annotations
 
 
 class Model:
-    """A queue of hosts, each with a list of URLs that is kept in order as URLs are inserted."""
+    """A queue of hosts, each with a sorted list of URLs."""
 
     def __init__(self, strategy: str) -> None:
         self.strategy = strategy

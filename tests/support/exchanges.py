@@ -1,4 +1,4 @@
-"""Answers of every kind that a server sends, as exchanges."""
+"""HTTP exchanges with every kind of response."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def chunked(body: bytes, *cuts: int) -> bytes:
 
 
 def exchange(url: str, head: bytes, raw_body: bytes = b"", body: bytes | None = None, **rest: str) -> Exchange:
-    """Return an exchange with that answer."""
+    """Return an exchange with this response."""
     _, _, server, path = url.split("/", 3)
     parsed = parse_head(head)
     return Exchange(
@@ -42,7 +42,7 @@ def exchange(url: str, head: bytes, raw_body: bytes = b"", body: bytes | None = 
 
 
 def answer(*headers: str, status: str = "200 OK") -> bytes:
-    """Return the head of an answer."""
+    """Return the head of a response."""
     return "\r\n".join((f"HTTP/1.1 {status}", *headers, "", "")).encode("latin-1")
 
 

@@ -1,4 +1,4 @@
-"""Components of one's own that are no good, for publications that have them all the same."""
+"""Scrapy components with mistakes, for publications that name them in their settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tarantula.items import CollectedDocument
 
 
 class Clumsy:
-    """A spider middleware that fails on some pages, and swallows documents on others."""
+    """A spider middleware that raises on some pages, and drops documents of others."""
 
     async def process_spider_output(self, response: Any, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in result:
@@ -23,14 +23,14 @@ class Clumsy:
 
 
 class OldFashioned:
-    """A spider middleware of the time before asynchronous ones."""
+    """A spider middleware with a synchronous ``process_spider_output``, which Scrapy no longer supports."""
 
     def process_spider_output(self, response: Any, result: Iterable[Any]) -> Iterator[Any]:
         yield from result
 
 
 class Choosy:
-    """A pipeline that drops one document, and fails on another."""
+    """A pipeline that drops one document and raises on another."""
 
     def process_item(self, item: Any) -> Any:
         if item.entry.url.endswith("logo.png"):

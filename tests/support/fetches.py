@@ -1,4 +1,4 @@
-"""Fetching one document, or several in a row, from a test that is not asynchronous itself."""
+"""Fetch one or several documents from a synchronous test."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Runner = Callable[[Coroutine[Any, Any, T]], T]
 RUNNERS: dict[str, Runner[Any]] = {"asyncio": asyncio.run, "uvloop": uvloop.run}
 
 
-def fetch_all(asks: list[FetchRequest], run: Runner[Any] = asyncio.run, **options: Any) -> list[Exchange]:
-    """Fetch one after the other with one client."""
+def fetch_all(requests: list[FetchRequest], run: Runner[Any] = asyncio.run, **options: Any) -> list[Exchange]:
+    """Fetch one after another with the same client."""
 
     async def main() -> list[Exchange]:
         client = HttpClient(**options)
         try:
-            return [await client.fetch(ask) for ask in asks]
+            return [await client.fetch(request) for request in requests]
         finally:
             await client.close()
 
@@ -32,5 +32,5 @@ def fetch_all(asks: list[FetchRequest], run: Runner[Any] = asyncio.run, **option
 
 
 def fetch(url: str, run: Runner[Any] = asyncio.run, *, client: dict[str, Any] | None = None, **limits: Any) -> Exchange:
-    """Fetch one document with a client of its own, in at most 10 seconds if nothing else is said."""
+    """Fetch one document with a new client."""
     return fetch_all([FetchRequest(url, **{"timeout": TIMEOUT_SECONDS} | limits)], run, **client or {})[0]

@@ -1,4 +1,4 @@
-"""Sources that somebody follows, and what was read of them, for tests of what people see."""
+"""Sources with values, for tests of pages and services."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ HOUR = 3600 * SECOND
 
 
 def now() -> int:
-    """Return the present, in microseconds since 1970."""
+    """Return the current time in microseconds since 1970."""
     return int(time.time() * SECOND)
 
 
 def followed(database: Database, name: str, fields: Mapping[str, str], owner: str = "", **values: Any) -> int:
-    """Add a source with fields of these kinds; return its number."""
+    """Add a source with fields of these kinds; return its id."""
     said = [{"key": key, "kind": kind, "place": {"css": f".{key}"}} for key, kind in fields.items()]
     config = parse_source({"name": name, "url": "http://127.0.0.1:9/", "fields": said, "delay": 0, **values})
     with database.session() as session:
@@ -32,7 +32,7 @@ def followed(database: Database, name: str, fields: Mapping[str, str], owner: st
 
 
 def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mapping[str, str]]) -> None:
-    """Keep a reading: texts by the keys of fields, by rows."""
+    """Ingest a reading: texts by row and field."""
     made = SourceReading(rows=[ReadRow(dict(texts), row) for row, texts in rows.items()])
     with database.session() as session:
         found = session.get_one(Source, source)
@@ -40,7 +40,7 @@ def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mappin
 
 
 def was_news(database: Database, source: int, rows: Sequence[Mapping[str, str]]) -> None:
-    """Keep a reading of which every row is news."""
+    """Ingest a reading in which every row is a new entry."""
     with database.session() as session:
         found = session.get_one(Source, source)
         ingest_reading(
@@ -53,7 +53,7 @@ def was_news(database: Database, source: int, rows: Sequence[Mapping[str, str]])
 
 
 def was_doubted(database: Database, source: int, field: str, row: str, text: str) -> None:
-    """Keep a reading that is put aside."""
+    """Ingest a doubtful reading, which is put aside."""
     with database.session() as session:
         found = session.get_one(Source, source)
         made = SourceReading(doubts=[DoubtfulText(field, text, "It may be another.", row)])
@@ -61,13 +61,13 @@ def was_doubted(database: Database, source: int, field: str, row: str, text: str
 
 
 def were_read(database: Database, source: int, field: str, values: Sequence[tuple[int, float]]) -> None:
-    """Keep many values of a field, with when each was read."""
+    """Store many values of a field with their times."""
     with database.session() as session:
         series = history.series_of(session, source, [(field, "")])[field, ""]
         history.store_events(session, [history.NewEvent(series, at, f"{value:g}", value, None) for at, value in values])
 
 
 def all_summed_up(database: Database) -> None:
-    """Sum up everything that is stale."""
+    """Aggregate all stale levels."""
     while history.aggregate_levels(database):
         pass

@@ -1,4 +1,4 @@
-"""Sources with a history, and what that has to be, calculated in another way."""
+"""Sources with a history, and the expected levels calculated independently."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tarantula.streams.sources.config import SourceConfig, parse_source
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 GRAINS = {1: "minute", 2: "hour", 3: "day", 4: "month", 5: "year"}
 FAR = 4_000_000_000_000_000
-"""In the year 2096: everything that the tests store is over."""
+"""In the year 2096, after everything that the tests store."""
 
 
 def at(text: str, zone: str = "UTC") -> int:
-    """Return microseconds since 1970 of a moment that is written in ISO 8601."""
+    """Convert an ISO 8601 moment to microseconds since 1970."""
     moment = datetime.fromisoformat(text)
     aware = moment if moment.tzinfo else moment.replace(tzinfo=ZoneInfo(zone))
     return (aware.astimezone(UTC) - EPOCH) // timedelta(microseconds=1)
@@ -39,7 +39,7 @@ def source_of(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
 
 
 def new_series(session: Session, zone: str = "UTC", name: str = "weather.lisboa", **values: Any) -> int:
-    """Make a source with one value, and return its series."""
+    """Create a source with one field; return the id of its series."""
     source = registry.add(session, source_of(name, **values))
     series_id = series_of(session, source.id, [("value", "")])["value", ""]
     session.get_one(Series, series_id).zone = zone
@@ -61,7 +61,7 @@ def sum_up_all(database: Database, now: int = FAR, most: int = 1000) -> None:
 
 
 def levels(session: Session, series_id: int) -> dict[tuple[str, int], tuple[Any, ...]]:
-    """Return every row of the levels of a series, with the counts unpacked."""
+    """Return all level rows of a series, with the counts decompressed."""
     rows = session.scalars(select(Level).where(Level.series_id == series_id).execution_options(populate_existing=True))
     return {
         (GRAINS[row.grain], row.start): (
@@ -78,7 +78,7 @@ def stored(session: Session, series_id: int) -> list[tuple[int, str]]:
 
 
 def calculated(events: Iterable[tuple[int, str]], zone: str = "UTC") -> dict[tuple[str, int], tuple[Any, ...]]:
-    """Return what the levels have to be: every grain straight from the events, with fractions."""
+    """Return the expected levels: every grain calculated from the events, with exact fractions."""
     buckets = defaultdict[tuple[str, int], list[str]](list)
     for moment, value in sorted(events):
         for grain in GRAINS.values():
@@ -87,7 +87,7 @@ def calculated(events: Iterable[tuple[int, str]], zone: str = "UTC") -> dict[tup
 
 
 def begin_of(moment: int, grain: str, zone: str) -> int:
-    """Return where a bucket begins, of zones that are whole hours or half hours from UTC, and at usual times."""
+    """Return the begin of a bucket, for zones at whole or half hours from UTC and away from clock changes."""
     local = (EPOCH + timedelta(microseconds=moment)).astimezone(ZoneInfo(zone))
     cut: dict[str, dict[str, int]] = {
         "minute": {}, "hour": {"minute": 0}, "day": {"minute": 0, "hour": 0, "fold": 0},
@@ -110,7 +110,7 @@ def summed(values: Sequence[str]) -> tuple[Any, ...]:
 
 
 def written(number: Fraction | int) -> str:
-    """Write a fraction that ends as a decimal number."""
+    """Format a fraction with a finite decimal expansion."""
     places = 0
     while (number * 10**places) % 1:
         places += 1

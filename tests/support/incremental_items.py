@@ -1,4 +1,4 @@
-"""Refresh items for tests: with visits that a test chooses, or those of the plan."""
+"""Incremental items, with visits that a test chooses or with those of the plan."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.support.crawls import SCRAPY, start
 from tests.support.waits import TIMEOUT_SECONDS
 
 RATE = 0.1
-"""Changes a second, believed of every page."""
+"""Estimated changes per second of every page."""
 
 
 def chosen(visits: Mapping[str, Sequence[float]]) -> VisitPlanner:
-    """Plan visits of URLs, so many seconds after the beginning."""
+    """Return a planner that visits URLs the given numbers of seconds after the begin."""
 
     def plan(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
         ids = dict(session.execute(select(Document.url, Document.id).where(Document.item_id == item.id)).all())
@@ -36,7 +36,7 @@ def chosen(visits: Mapping[str, Sequence[float]]) -> VisitPlanner:
 def prepare(
     database: Database, config: Config, name: str, planner: VisitPlanner, begins_at: datetime | None = None
 ) -> str:
-    """Make a refresh item whose collectors are still to be started; return its urn."""
+    """Create an incremental item without starting its collectors; return its urn."""
     urn = prepare_item(config, name)
     with database.session() as session:
         item = lock_item(session, urn)
@@ -51,7 +51,7 @@ def begin_collecting(name: str, urn: str) -> subprocess.Popen[str]:
 
 
 def end_of(process: subprocess.Popen[str], patience: float = TIMEOUT_SECONDS) -> str:
-    """Wait until a collector has come to its end; return the log."""
+    """Wait until a collector has ended without errors; return the log."""
     log = process.communicate(timeout=patience)[1]
     assert process.returncode == 0, log
     assert "Traceback" not in log, log
@@ -59,12 +59,12 @@ def end_of(process: subprocess.Popen[str], patience: float = TIMEOUT_SECONDS) ->
 
 
 def made(database: Database, urn: str) -> int:
-    """Return how many visits of an item were made."""
+    """Return the number of visits that an item has made."""
     return sum(visit.made_at is not None for visits in visits_of(database, urn).values() for visit in visits)
 
 
 def bring_forward(database: Database, urn: str, seconds: float) -> None:
-    """Let the visits that are to come be due so much sooner."""
+    """Make the remaining visits due *seconds* sooner."""
     with database.session() as session:
         item = find_item(session, urn)
         chosen = select(Visit).where(Visit.item_id == item.id, Visit.released_at.is_(None))
@@ -73,7 +73,7 @@ def bring_forward(database: Database, urn: str, seconds: float) -> None:
 
 
 def visits_of(database: Database, urn: str) -> dict[str, list[Visit]]:
-    """Return the visits of an item by the URLs of its documents, in the order in which they were due."""
+    """Return the visits of an item by URL, in the order of their due times."""
     with database.reading() as session:
         item = find_item(session, urn)
         rows = session.execute(

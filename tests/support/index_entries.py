@@ -1,4 +1,4 @@
-"""Entries of an index, as the tests and tools put them together."""
+"""Entries of a search index, for tests and tools."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ BEGINNING = datetime(2001, 1, 1, tzinfo=UTC)
 
 
 def entry(number: int, main: str, **others: Any) -> IndexEntry:
-    """Return a page of one publication, like no other, collected so many days after the first; *others* as told."""
+    """Return the entry of a unique page, collected *number* days after `BEGINNING`; *others* override its fields."""
     path = str(others.pop("path", number))
     usual = {
         "item": 1,

@@ -1,4 +1,4 @@
-"""What an item keeps, looked at from outside."""
+"""Contents of an item: bodies, rows and WARC files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tarantula.store.warc_reader import read_response
 
 
 def bodies(database: Database, config: Config, urn: str) -> dict[str, bytes]:
-    """Return the body of every document of an item that has one, by its URL."""
+    """Return the stored bodies of an item, by URL."""
     with database.reading() as session:
         item = find_item(session, urn)
         found = {}
@@ -29,30 +29,30 @@ def bodies(database: Database, config: Config, urn: str) -> dict[str, bytes]:
 
 
 def documents(database: Database, urn: str) -> dict[str, Document]:
-    """Return an item's rows, by their URLs."""
+    """Return the document rows of an item, by URL."""
     with database.reading() as session:
         rows = session.scalars(select(Document).join(Item, Item.id == Document.item_id).where(Item.urn == urn))
         return {row.url: row for row in rows}
 
 
 def urns(database: Database) -> list[str]:
-    """Return the items, oldest first."""
+    """Return the urns of all items, oldest first."""
     with database.reading() as session:
         return list(session.scalars(select(Item.urn).order_by(Item.id)))
 
 
 def files(config: Config, urn: str) -> list[Path]:
-    """Return an item's WARC files."""
+    """Return the paths of an item's WARC files."""
     return sorted((config.items / urn / "archive").glob("*.warc.gz"))
 
 
 def warc_bytes(config: Config, urn: str) -> int:
-    """Return how large an item's WARC files are."""
+    """Return the total size of an item's WARC files."""
     return sum(path.stat().st_size for path in files(config, urn))
 
 
 def remove(database: Database, config: Config, urn: str) -> Handover:
-    """Remove an item, after the later ones got what they need of it."""
+    """Delete an item, after handing over the bodies that later items need."""
     with database.session() as session:
         item = find_item(session, urn)
         handover = hand_over(session, config, item)

@@ -1,4 +1,4 @@
-"""Items for tests of their life, without any process."""
+"""Items in any state of their lifecycle, without a process."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ NOON = datetime(2027, 6, 1, 12, tzinfo=UTC)
 
 
 class FakeStarter:
-    """Starts nothing, and notes what it was asked for; what it is told is gone, is."""
+    """Records the processes that it should start; a test sets in `gone` which have exited."""
 
     def __init__(self) -> None:
         self.started: list[tuple[str, ItemState]] = []
         self.gone: dict[str, bool] = {}
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
-        """Note it."""
+        """Record the start."""
         self.started.append((urn, state))
         self.gone[urn] = False
 
     def has_exited(self, urn: str) -> bool | None:
-        """Whether the test said so."""
+        """Whether the test has set it."""
         return self.gone.get(urn)
 
 
 def new_item(installation: Config, database: Database, name: str = "fcul", **fields: Any) -> str:
-    """Make an item of a new publication; return its urn."""
+    """Create an item of a new publication; return its urn."""
     describe(database, name, base_url=f"http://{name}.example/", **fields)
     return prepare_item(installation, name)
 
 
 def item(database: Database, urn: str) -> Item:
-    """Return an item as it is now."""
+    """Return the current row of an item."""
     with database.reading() as session:
         return find_item(session, urn)
 
 
 def change(database: Database, urn: str, **values: Any) -> None:
-    """Bring an item into the situation of which a test speaks."""
+    """Set columns of an item."""
     with database.session() as session:
         session.execute(update(Item).where(Item.urn == urn).values(**values))
 
 
 def finish_documents(database: Database, urn: str) -> None:
-    """Leave nothing to be collected."""
+    """Mark all documents of an item as collected."""
     with database.session() as session:
         identity = find_item(session, urn).id
         session.execute(update(Document).where(Document.item_id == identity).values(state=200))
 
 
 def join(database: Database, urn: str, host: str = "elsewhere", pid: int = 1) -> None:
-    """Let a collector of another machine be at work on an item."""
+    """Register a collector of another machine for an item."""
     now = datetime.now(UTC)
     with database.session() as session:
         identity = find_item(session, urn).id

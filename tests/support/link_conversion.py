@@ -1,4 +1,4 @@
-"""Documents converted, beside copies of whatever has a ``c`` in its path."""
+"""Documents with converted links, where every path with a ``c`` has a copy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ FOLDER = "web/fc.ul.pt/dir/"
 
 
 def locate(url: str, requisite: bool) -> LinkDestination:
-    """What has a ``c`` in its path was collected; a redirect adds a fragment; an error is copied for who needs it."""
+    """Return the copy of a URL with a ``c`` in its path; redirects add a fragment, errors have a copy as requisites."""
     path = path_of(url)
     if "redirect" in path:
         return LinkDestination("http://fc.ul.pt/dir/c", "web/fc.ul.pt/dir/c.x", "#there")

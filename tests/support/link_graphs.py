@@ -1,4 +1,4 @@
-"""Items whose pages lead to one another, in the tables, as if they had been collected and read."""
+"""Items whose pages link to each other, as rows, as if they had been collected and read."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tarantula.search.texts.content import ExtractedText
 from tarantula.store.journal import JournalKind, JournalRecord, append_item_to_journal, append_to_journal
 
 Web = Mapping[str, Sequence[tuple[str, str]]]
-"""Pages, each with the links on it: where they lead, and their words. A page is written as ``a/page``."""
+"""Pages with their links: targets and anchor texts. A page is written as ``a/page``."""
 
 
 def url(path: str) -> str:
@@ -37,7 +37,7 @@ def add_item(
     redirects: Mapping[str, str] | None = None,
     contents: Mapping[str, ExtractedText] | None = None,
 ) -> int:
-    """Make an item that has ended; return its id."""
+    """Create an item that has ended; return its id."""
     with database.session() as session:
         item = _ended(session, publication)
         for path, named in web.items():
@@ -57,7 +57,7 @@ def add_item(
 def add_document(
     session: Session, item_id: int, path: str, state: int, links: Mapping[str, LinkKind], kind: str = "text/html"
 ) -> int:
-    """Make a document with its links; return its id."""
+    """Create a document with its links; return its id."""
     name = host_of(url(path).split("/")[2])
     server = session.scalar(select(Server).where(Server.name == name))
     if server is None:
@@ -87,12 +87,12 @@ def add_document(
 
 
 def ended(*items: int) -> list[JournalRecord]:
-    """Return what the journal says of items that have ended."""
+    """Return the journal records of items that have ended."""
     return [JournalRecord(number, JournalKind.ENDED, item, []) for number, item in enumerate(items)]
 
 
 def weighed(database: Database, item_id: int) -> dict[str, LinkWeight]:
-    """Return what is stored of the links to an item's pages, by their URLs."""
+    """Return the stored link weights of an item's pages, by URL."""
     with database.reading() as session:
         rows = session.execute(
             select(Document.url, LinkWeight)

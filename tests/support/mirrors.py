@@ -1,4 +1,4 @@
-"""Items made of answers, without a collection; and what a mirror may change."""
+"""Items made of responses, without a crawl; and what a mirror may change in a document."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BEGAN = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)
 
 
 class Kept(NamedTuple):
-    """An answer as it was kept."""
+    """A stored response."""
 
     body: bytes = b""
     type: str = "text/html"
@@ -39,17 +39,17 @@ class Kept(NamedTuple):
 
 
 def page(*parts: str, type: str = "text/html; charset=utf-8") -> Kept:
-    """Return a page of these parts."""
+    """Return an HTML response made of these parts."""
     return Kept("".join(parts).encode(), type)
 
 
 def redirect(location: str) -> Kept:
-    """Return an answer that leads elsewhere."""
+    """Return a redirect."""
     return Kept(status=302, headers=(f"Location: {location}",))
 
 
 def store(config: Config, database: Database, answers: Mapping[str, Kept], name: str = "fcul") -> str:
-    """Store an item that was collected: the first address is that of its base document. Return its urn."""
+    """Store a collected item, whose base document is the first URL; return its urn."""
     base = next(iter(answers))
     with database.session() as session:
         publication = registry.add_publication(
@@ -86,7 +86,7 @@ def _fill(document: Document, url: str, kept: Kept, writer: WarcWriter) -> None:
 
 
 def files(mirror: Path) -> dict[str, bytes]:
-    """Return every file of a mirror by its path."""
+    """Return all files of a mirror by path."""
     return {str(path.relative_to(mirror)): path.read_bytes() for path in mirror.rglob("*") if path.is_file()}
 
 

@@ -1,4 +1,4 @@
-"""Items with real WARC files, rows and links, as a collection would have left them, without collecting."""
+"""Monthly items with real WARC files, rows and links, made without a crawl."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BASE = "http://www.fc.ul.pt/"
 
 @dataclass(frozen=True)
 class Page:
-    """What an item has at a URL."""
+    """The capture of a URL in an item."""
 
     body: bytes | str = b""
     type: str = "text/html; charset=utf-8"
@@ -38,7 +38,7 @@ class Page:
 
     @property
     def bytes(self) -> bytes:
-        """The body, unpacked."""
+        """The decoded body."""
         return self.body.encode() if isinstance(self.body, str) else self.body
 
 
@@ -46,7 +46,7 @@ Pages = Mapping[str, Page]
 
 
 def archive(config: Config, database: Database, month: int, pages: Pages, name: str = "fcul", **values: object) -> str:
-    """Store an item of that month, and return its urn; the first one makes the publication, with *values*."""
+    """Store an item of a month; return its urn. The first item creates the publication, with *values*."""
     with database.session() as session:
         known = session.scalar(select(Publication).where(Publication.name == name))
         publication = known or registry.add_publication(

@@ -1,4 +1,4 @@
-"""Changes that people make to pages, made at random: the element that is followed stays known."""
+"""Random changes of a page, like those that site owners make; the followed element stays identifiable."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def _elements(document: Document) -> list[Element]:
 
 
 def rename_classes(document: Document, random: Random) -> None:
-    """Give every class another name, as a build does."""
+    """Rename every class, as a new build of a site does."""
     names: dict[str, str] = {}
     for element in _elements(document):
         if classes := (element.attr("class") or "").split():
@@ -24,21 +24,21 @@ def rename_classes(document: Document, random: Random) -> None:
 
 
 def drop_ids(document: Document, random: Random) -> None:
-    """Take all ids away."""
+    """Remove all ids."""
     for element in _elements(document):
         if element.attr("id") is not None:
             del element.attrs["id"]
 
 
 def wrap_some(document: Document, random: Random) -> None:
-    """Put new elements around some that may have them."""
+    """Wrap some elements in new ones."""
     inside = [one for one in _elements(document) if one.tag in ("table", "section", "ul", "div", "span", "p", "main")]
     for element in random.sample(inside, min(3, len(inside))):
         element.wrap(Element("div" if element.tag not in ("span", "p") else "span", {"class": "wrap"}))
 
 
 def insert_some(document: Document, random: Random) -> None:
-    """Put banners and notes before some elements."""
+    """Insert banners and notes before some elements."""
     free = [one for one in _elements(document) if one.tag in ("div", "section", "ul", "table", "h1", "h2", "p")]
     for element in random.sample(free, min(3, len(free))):
         note = Element("div", {"class": "note"})
@@ -47,7 +47,7 @@ def insert_some(document: Document, random: Random) -> None:
 
 
 def shuffle_rows(document: Document, random: Random) -> None:
-    """Let rows of a table, or parts of a list, stand in another order."""
+    """Shuffle the rows of a table or the items of a list."""
     parents = [one for one in _elements(document) if one.tag in ("tbody", "ul", "dl")] + document.select(
         ".vias, .css-st"
     )
@@ -61,7 +61,7 @@ def shuffle_rows(document: Document, random: Random) -> None:
 
 
 def duplicate_row(document: Document, random: Random) -> None:
-    """Let a row that was not there come in above the others."""
+    """Insert a new row above the others."""
     rows = [one for one in document.select("tbody tr") if one.select("td")]
     if rows:
         new = Element("tr")

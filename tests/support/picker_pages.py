@@ -1,4 +1,4 @@
-"""Pages to point at, and random ones."""
+"""Pages for the picker, fixed and random."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ HOSTILE = """<!doctype html><html onload=evil() class='a"><script>evil()</script
 <x-widget onclick=evil()>custom</x-widget><marquee onstart=evil()>old</marquee><dialog open>shown</dialog>
 <p id=value>42</p>
 <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=evil()&gt;"></math>"""
-"""A page that tries everything; its value is 42."""
+"""A hostile page with many ways to run scripts; its value is 42."""
 
 
 def answer_of(html: str, url: str = "http://a.example/page") -> SourceResponse:
-    """Return a page as a server would send it."""
+    """Return a page as the response of a server."""
     return SourceResponse(url, html.encode(), "text/html; charset=utf-8")
 
 
@@ -64,7 +64,7 @@ def number_of(tree: PageTree, css: str, nth: int = 0) -> int:
 
 
 def draft_of(html: str, *chosen: tuple[str, int] | tuple[str, int, str]) -> SourceDraft:
-    """Return a draft for which elements were pointed at: selector, which of them, and perhaps a part of its text."""
+    """Return a draft with picked elements: CSS selector, index, and optionally a part of the text."""
     answer = answer_of(html)
     tree = PageTree.of(answer)
     draft = SourceDraft(answer, tree)
@@ -109,4 +109,4 @@ RANDOM = strategies.lists(
     strategies.recursive(strategies.sampled_from(["1", "2 €", " ", "<br>", "<!-- c -->"]), _element, max_leaves=25),
     max_size=4,
 ).map(lambda parts: f"<!doctype html><body>{''.join(parts)}")
-"""Pages of elements in each other, as wrongly as people nest them."""
+"""Pages of nested elements, also wrongly nested ones."""

@@ -1,4 +1,4 @@
-"""A small web on loopback to point at, and a browser that points."""
+"""Small loopback sites for the picker, and a browser that picks."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ PICTURE = bytes.fromhex(
     "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
     "08d763f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
 )
-"""One pixel."""
+"""A picture of one pixel."""
 
 
 class Site(NamedTuple):
-    """A server that answers with what it was given, and remembers who asked for what."""
+    """A running server with fixed responses, and the requests it got."""
 
     url: str
-    """With a slash at the end."""
+    """URL with a slash at the end."""
     asked: list[tuple[str, str]]
-    """Paths, with the User-Agent that asked."""
+    """Paths and User-Agents of the requests."""
     answers: dict[str, tuple[str, bytes]]
     """Type and body by path."""
 
 
 @contextmanager
 def site_of(answers: Mapping[str, tuple[str, str | bytes]]) -> Iterator[Site]:
-    """Serve answers by their paths on loopback; whatever else is asked for is not there."""
+    """Serve responses by path on loopback; other paths are 404."""
     known = {path: (kind, body.encode() if isinstance(body, str) else body) for path, (kind, body) in answers.items()}
     asked: list[tuple[str, str]] = []
 
@@ -53,7 +53,7 @@ def site_of(answers: Mapping[str, tuple[str, str | bytes]]) -> Iterator[Site]:
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -62,7 +62,7 @@ def site_of(answers: Mapping[str, tuple[str, str | bytes]]) -> Iterator[Site]:
 
 
 class Request(NamedTuple):
-    """What was asked."""
+    """A request."""
 
     path: str
     body: bytes
@@ -70,19 +70,19 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What is answered."""
+    """A response."""
 
     body: bytes
     status: int = 200
     headers: Mapping[str, str] = MappingProxyType({})
     kind: str = "text/html"
     wait: float = 0.0
-    """Seconds before it comes."""
+    """Seconds before it is sent."""
 
 
 @contextmanager
 def site_that(answer: Callable[[Request], Reply]) -> Iterator[str]:
-    """Serve what a function answers; give the URL, with a slash at the end."""
+    """Serve the responses of a function; yields the URL with a slash at the end."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -99,7 +99,7 @@ def site_that(answer: Callable[[Request], Reply]) -> Iterator[str]:
         do_POST = do_GET
 
         def log_message(self, format: str, *args: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -108,7 +108,7 @@ def site_that(answer: Callable[[Request], Reply]) -> Iterator[str]:
 
 
 def open_to_point_at(place: WebServer, window: Page, url: str) -> FrameLocator:
-    """Open a page to point at, as somebody does who typed its address; return its frame."""
+    """Open a page in the picker by typing its address; return its frame."""
     window.goto(f"{place.address}/streams/new")
     settled(window)
     window.get_by_label("Address of the page").fill(url)
@@ -119,7 +119,7 @@ def open_to_point_at(place: WebServer, window: Page, url: str) -> FrameLocator:
 
 
 def behind_a_door(request: Request) -> Reply:
-    """Answer as a site with a form to log in, a cookie, and a value that a script fetches."""
+    """Respond as a site with a login form, a session cookie, and a value that a script fetches."""
     is_known = "session=1" in request.cookies
     match request.path:
         case "/":

@@ -1,4 +1,4 @@
-"""pywb, serving what was collected."""
+"""pywb as a process, serving collected items."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.pywb_environment import wayback
 from tests.support.waits import TIMEOUT_SECONDS
 
 ADDRESS = f"127.{os.getpid() >> 16 & 127 | 128}.{os.getpid() >> 8 & 255}.{os.getpid() & 255}"
-"""Of loopback, and of this process alone: pywb has to be told a port, and nobody else takes one here meanwhile."""
+"""A loopback address for this process alone: no other process can take the port before pywb binds it."""
 
 
 @contextmanager
 def serving(home: Path) -> Iterator[int]:
-    """Serve the items of a home, each as a collection; give the port."""
+    """Serve the items of a home, each as a collection; yields the port."""
     with create_server((ADDRESS, 0)) as probe:
         port: int = probe.getsockname()[1]
     if not (home / "config.yaml").exists():
@@ -36,7 +36,7 @@ def serving(home: Path) -> Iterator[int]:
 
 
 def ask(port: int, path: str) -> tuple[HTTPResponse, bytes]:
-    """Ask pywb for a page; return its answer and the body."""
+    """Request a page from pywb; return the response and its body."""
     connection = HTTPConnection(ADDRESS, port, timeout=TIMEOUT_SECONDS)
     try:
         connection.request("GET", path)

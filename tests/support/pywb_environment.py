@@ -1,4 +1,4 @@
-"""pywb in an environment of its own, since its pins clash with ours; as a script, make that environment."""
+"""Separate virtual environment for pywb, whose pinned versions clash with ours; as a script, build it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INSTALLED = ENVIRONMENT / REQUIREMENTS.name
 
 
 def wayback() -> Path:
-    """Return pywb's server, installed first if it is not there in the locked versions."""
+    """Return the path of pywb's server; install the locked versions first if needed."""
     wanted = REQUIREMENTS.read_text()
     if not INSTALLED.exists() or INSTALLED.read_text() != wanted:
         _run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))

@@ -1,4 +1,4 @@
-"""The origin of archived pages, served on loopback, and asked without a browser's good manners."""
+"""The replay origin on loopback, and a raw HTTP client that sends any bytes as a path."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from tests.support.waits import eventually
 
 
 class Reply(NamedTuple):
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]
-    """With their names in lower case."""
+    """Names are in lower case."""
     body: bytes
 
 
 class Showing(NamedTuple):
-    """A server that is running."""
+    """A running replay server."""
 
     port: int
     tickets: TicketSigner
 
     def get(self, path: str | bytes, *headers: str, method: str = "GET") -> Reply:
-        """Ask for a path, whatever it is made of."""
+        """Request a path, valid or not."""
         raw = path if isinstance(path, bytes) else path.encode("latin-1")
         lines = ["", "Host: 127.0.0.1", "Connection: close", *headers, "", ""]
         with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
@@ -46,7 +46,7 @@ class Showing(NamedTuple):
         return Reply(int(status.split()[1]), {name.lower(): value for name, value in named}, body)
 
     def item(self, urn: str, path: str, *headers: str) -> Reply:
-        """Ask for something of an item, with a ticket."""
+        """Request a path of an item, with a ticket."""
         return self.get(f"/{self.tickets.sign(urn)}/{urn}/{path}", *headers)
 
 

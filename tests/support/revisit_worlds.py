@@ -1,4 +1,4 @@
-"""Items that follow each other: pages that change at random, plans that are made one after the other, what they saw."""
+"""A sequence of items over pages that change at random: each is planned from the observations of those before."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tarantula.revisit.schedule import Schedule
 DAY = 86_400.0
 BEGIN = 1.7e9
 BUSY = 0.8
-"""Of the time between two visits is the pause of a server."""
+"""Share of the pause of a server in the time between two visits."""
 
 
 def archive_news_counters(chance: np.random.Generator, pages: int) -> Floats:
-    """Return rates of three fifths that hardly ever change, a fifth that does daily, and one that always does."""
+    """Return rates: three fifths of the pages change rarely, a fifth about daily, a fifth all the time."""
     powers = [(-3.0, -2.0)] * 3 + [(0.0, 0.6), (1.4, 2.8)]
     return 10 ** chance.permutation(np.concatenate([chance.uniform(*ends, pages // 5) for ends in powers]))
 
@@ -35,11 +35,11 @@ WORLDS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
     "archive, news and counters": archive_news_counters,
     "nearly alike": lambda chance, pages: chance.gamma(8.0, 1 / 8, pages),
 }
-"""Changes a day."""
+"""Distributions of the change rate, in changes per day."""
 
 
 def pages_of(world: str, count: int, *, weighed: bool = False, servers: int = 1) -> Pages:
-    """Return the pages of a world, which weigh the same or by Zipf's law."""
+    """Return the pages of a world, with equal weights or weights by Zipf's law."""
     chance = np.random.default_rng(5)
     rates = WORLDS[world](chance, count) / DAY
     weights = chance.permutation(zipf_shares(count, 0.7)) if weighed else None
@@ -47,19 +47,19 @@ def pages_of(world: str, count: int, *, weighed: bool = False, servers: int = 1)
 
 
 def pauses_of(pages: Pages, horizon: float, visits_a_day: float) -> PerServerLimits:
-    """Return limits for so many visits a day to each page; servers may be asked a little more often."""
+    """Return limits for a number of visits per day and page; the politeness of servers allows a little more."""
     visits, servers = round(len(pages) * visits_a_day * horizon / DAY), len(pages.starts) - 1
     return PerServerLimits(horizon, np.full(servers, BUSY * servers * horizon / visits), visits)
 
 
 def best(pages: Pages, pauses: PerServerLimits) -> float:
-    """Return how fresh pages can be kept for ever."""
+    """Return the optimal steady-state freshness."""
     limits = VisitLimits(pauses.horizon, float(pauses.pauses[0]), pauses.visits)
     return weighted_mean(steady_freshness(pages, optimal_frequencies(pages, limits).frequencies), pages.weights)
 
 
 class Kept:
-    """Pages that are kept fresh by items; all of them were just collected at first."""
+    """Pages that a sequence of items visits; all are fresh at the begin."""
 
     def __init__(self, pages: Pages, seed: int = 3) -> None:
         self.pages, self.chance = pages, np.random.default_rng(seed)
@@ -68,12 +68,12 @@ class Kept:
         self.seen = [(np.arange(count), np.zeros(count), self.versions.copy())]
 
     def known(self, now: float) -> UncertainPages:
-        """Return what is known of pages by whoever knows their rates."""
+        """Return the pages with their true rates."""
         sure = UncertainPages.known(self.pages)
         return UncertainPages(self.pages, sure.shapes, sure.scales, now - self.last)
 
     def learned(self, now: float) -> UncertainPages:
-        """Return what is believed of them by what visits saw."""
+        """Return the pages with the rates estimated from the visits so far."""
         pages, times, faces = (np.concatenate(column) for column in zip(*self.seen, strict=True))
         unsaid, nowhere = np.full(len(pages), np.nan), np.zeros(len(self.pages), dtype=np.int64)
         sights = Observations.of(pages, times + BEGIN, faces, unsaid, np.zeros(len(pages), dtype=np.bool_))
@@ -85,7 +85,7 @@ class Kept:
         )
 
     def keep(self, choose: PlanningPolicy, pauses: PerServerLimits, items: int, *, is_known: bool) -> Floats:
-        """Plan item after item, and return how fresh pages were in each."""
+        """Plan and visit items one after another; return the freshness during each."""
         fresh = np.empty(items)
         for item in range(items):
             now = item * pauses.horizon
@@ -106,5 +106,5 @@ class Kept:
         counted = np.concatenate([[0], np.cumsum(changed)])
         versions = self.versions[pages] + counted[1:] - counted[before]
         self.seen.append((pages, times, versions))
-        # Of several visits to a page the last one stays.
+        # NumPy assigns the last of several visits to the same page.
         self.last[pages], self.versions[pages] = times, versions

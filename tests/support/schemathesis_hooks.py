@@ -1,4 +1,4 @@
-"""What schemathesis must know of our API: how TOML is written."""
+"""Hooks for schemathesis: how to write a TOML body."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ import schemathesis
 
 @schemathesis.serializer("application/toml")
 def as_toml(context: Any, value: Any) -> bytes:
-    """Send what was made up as it is: the importer has to cope."""
+    """Send a generated value as it is; the importer must handle any bytes."""
     return value if isinstance(value, bytes) else str(value).encode(errors="replace")

@@ -1,8 +1,7 @@
-"""Years on a false clock: daemons in processes of their own, killed at random moments, on publications of every period.
+"""Years on a simulated clock: daemon processes with publications of every period, killed at random moments.
 
-``python -m tests.support.simulated_years KILLS DAEMONS FIRST LAST`` runs the days from FIRST to LAST. Whatever is
-started is written
-to ``started.txt`` in the home, a line each.
+``python -m tests.support.simulated_years KILLS DAEMONS FIRST LAST`` runs the days from FIRST to LAST. Each process that
+a daemon starts is a line of ``started.txt`` in the home.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ from tarantula.store.transitions import ItemNotice, change_state, lock_item, que
 from tests.support.crawls import describe
 
 SUMMER = (datetime(2027, 3, 28, 1, tzinfo=UTC), datetime(2027, 10, 31, 1, tzinfo=UTC))
-"""When the clocks of Lisbon change in 2027."""
+"""Clock changes in Lisbon in 2027."""
 LATER = (timedelta(0), timedelta(seconds=90), timedelta(minutes=10), timedelta(hours=2))
-"""When the clock stops after a due time: whoever was killed then is tried again."""
+"""Stops of the clock after a due time, at which the work of a killed daemon is retried."""
 
 
 def lisbon(day: date, hour: int, minute: int) -> datetime:
-    """Return a time in Lisbon in UTC, by hand; on days on which clocks change, only for hours that do not."""
+    """Convert a time in Lisbon to UTC without a time zone library; not valid for the hours of a clock change."""
     moment = datetime(day.year, day.month, day.day, hour, minute, tzinfo=UTC)
     is_summer = SUMMER[0] <= moment < SUMMER[1]
     return moment - timedelta(hours=1) if is_summer else moment
@@ -48,7 +47,7 @@ def days(first: date, last: date) -> Iterator[date]:
 
 
 def expected(first: date, last: date) -> dict[str, list[datetime]]:
-    """Return when each publication is due, counted on a calendar."""
+    """Return the due times of each publication, counted on a calendar."""
     all_days = list(days(first, last))
     month_ends = [day for day in all_days if (day + timedelta(days=1)).day == 1]
     return {
@@ -78,7 +77,7 @@ def describe_all(database: Database, first: date, last: date) -> None:
 
 
 class AtOnce:
-    """Starts nothing, but finishes items at once in the database."""
+    """Starts no process, but advances items at once in the database."""
 
     def __init__(self, installation: Config, database: Database) -> None:
         self._database = database
@@ -86,7 +85,7 @@ class AtOnce:
         self.now = datetime(1970, 1, 1, tzinfo=UTC)
 
     def start(self, publication: str, urn: str, state: ItemState) -> None:
-        """Take an item on from its state to the next."""
+        """Move an item to its next state."""
         os.write(self._log, f"{urn} {state}\n".encode())
         with self._database.session() as session:
             item = lock_item(session, urn)
@@ -105,18 +104,18 @@ class AtOnce:
                 change_state(item, ItemState.ARCHIVED, self.now)
 
     def has_exited(self, urn: str) -> bool | None:
-        """Nothing was started."""
+        """Return ``None``: there is no process."""
         return None
 
 
 def moments(first: date, last: date) -> list[datetime]:
-    """Return when the daemon looks: at due times, and some time after each."""
+    """Return the times of the daemon's rounds: due times, and some time after each."""
     dues = [due for known in expected(first, last).values() for due in known]
     return sorted({due + later for due in dues for later in LATER})
 
 
 def live(clock: mmap, calendar: list[datetime]) -> None:
-    """Go through the calendar from where the clock stands."""
+    """Run rounds from the current position of the clock to the end of the calendar."""
     installation = Config()
     with open_database(installation) as database:
         starter = AtOnce(installation, database)
@@ -125,12 +124,12 @@ def live(clock: mmap, calendar: list[datetime]) -> None:
             starter.now = calendar[position]
             coordinator.round(starter.now)
             coordinator.round(starter.now)
-            # Of two daemons the faster one has the clock.
+            # The faster of two daemons sets the clock.
             clock[:8] = struct.pack("q", max(position + 1, struct.unpack("q", clock[:8])[0]))
 
 
 def kill_at(pids: list[int], clock: mmap, position: int, dice: random.Random) -> None:
-    """Kill one of the daemons when the clock stands somewhere, or a little later."""
+    """Kill the first daemon when the clock reaches a position, or a little later."""
     while struct.unpack("q", clock[:8])[0] < position:
         time.sleep(0.0005)
     time.sleep(dice.uniform(0, 0.01))
@@ -139,7 +138,7 @@ def kill_at(pids: list[int], clock: mmap, position: int, dice: random.Random) ->
 
 
 def begin(clock: mmap, calendar: list[datetime]) -> int:
-    """Begin a daemon in a process of its own; return its id."""
+    """Fork a daemon process; return its id."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -152,7 +151,7 @@ def begin(clock: mmap, calendar: list[datetime]) -> int:
 
 
 def main(kills: int, daemons: int, first: date, last: date) -> int:
-    """Run daemons through the calendar; return how many were killed, or leave with the code of one that failed."""
+    """Run daemons through the calendar, killing some; return the highest exit code."""
     Config().make_home()
     calendar, clock, dice = moments(first, last), mmap(-1, 8), random.Random(kills)
     pids = [begin(clock, calendar) for _ in range(daemons)]
@@ -164,7 +163,7 @@ def main(kills: int, daemons: int, first: date, last: date) -> int:
 
 
 def started(home: Path) -> list[str]:
-    """Return what was started, a line each."""
+    """Return the lines of the processes that were started."""
     return (home / "started.txt").read_text().splitlines()
 
 

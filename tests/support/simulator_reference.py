@@ -1,4 +1,4 @@
-"""A simulation as slow and plain as can be, to hold the quick one against."""
+"""Reference simulator: slow and simple, to check the fast one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tarantula.revisit.simulator.simulation import SimulatedWeb
 
 
 def made(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitLimits) -> list[float]:
-    """Look at every server whenever a crawler is free; return when each visit is made, and nan for never."""
+    """Check every server whenever a crawler is free; return the time of each visit, nan if it is never made."""
     due = np.ceil(schedule.times * TICKS_PER_SECOND) / TICKS_PER_SECOND
     done = np.full(len(due), np.nan)
     servers = range(len(schedule.starts) - 1)
@@ -48,7 +48,7 @@ def made(schedule: Schedule, web: SimulatedWeb, crawlers: Floats, limits: VisitL
 
 
 def staleness(visits: Schedule, web: SimulatedWeb, limits: VisitLimits, seed: int) -> float:
-    """Look at every document, fresh at first, from change to change and from visit to visit."""
+    """Return the staleness of documents that start fresh, summed between visits and changes."""
     draws = generator_states(len(web.pages), seed)
     stale = 0.0
     for document, (rate, law) in enumerate(zip(web.pages.rates.tolist(), web.laws.tolist(), strict=True)):

@@ -1,4 +1,4 @@
-"""Sources for tests, and what was kept of them."""
+"""Sources, their readings, and the values stored of them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ BEGIN = 1_790_000_000 * SECOND
 
 
 def follow(database: Database, name: str = "weather.lisboa", **values: Any) -> int:
-    """Add a source; return its number."""
+    """Add a source; return its id."""
     with database.session() as session:
         return registry.add(session, config(name, **values)).id
 
 
 def config(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
-    """Describe a source; its values are in elements with their keys as identities, unless told."""
+    """Return the configuration of a source; by default each field is the element whose id is its key."""
     said: dict[str, Any] = {"url": "http://example.org/", "fields": [{"key": "value"}], "delay": 0, **values}
     if said.get("adapter", "page") == "page":
         said["fields"] = [{"place": {"css": f"#{field['key']}"}, **field} for field in said["fields"]]
@@ -42,56 +42,56 @@ def config(name: str = "weather.lisboa", **values: Any) -> SourceConfig:
 
 
 def one(text: str, key: str = "value", row: str = "") -> SourceReading:
-    """A reading of one text."""
+    """Return a reading of one text."""
     return SourceReading(rows=[ReadRow({key: text}, row)])
 
 
 def doubted(text: str, why: str = "It may be another.", key: str = "value") -> SourceReading:
-    """A reading of one doubtful text."""
+    """Return a reading of one doubtful text."""
     return SourceReading(doubts=[DoubtfulText(key, text, why)])
 
 
 def kept(
     database: Database, source_id: int, reading: SourceReading | FailedReading | UnchangedReading, second: float = 0
 ) -> IngestResult:
-    """Keep a reading made so many seconds after the beginning."""
+    """Ingest a reading made *second* seconds after `BEGIN`."""
     with database.session() as session:
         source = session.get_one(Source, source_id)
         return ingest_reading(session, source, registry.config_of(source), reading, BEGIN + round(second * SECOND))
 
 
 def texts(database: Database, *texts: str, source_id: int = 1) -> list[IngestResult]:
-    """Keep readings of texts, a second apart."""
+    """Ingest readings of texts, a second apart."""
     return [kept(database, source_id, one(text), second) for second, text in enumerate(texts)]
 
 
 def values(session: Session, key: str = "value", row: str = "") -> list[str]:
-    """Return the values of a series, the first one first."""
+    """Return the values of a series, oldest first."""
     chosen = select(Event.value).join(Series, Series.id == Event.series_id)
     return list(session.scalars(chosen.where(Series.field == key, Series.row == row).order_by(Event.at)))
 
 
 def all_values(database: Database, key: str = "value", row: str = "") -> list[str]:
-    """Return the values of a series, the first one first."""
+    """Return the values of a series, oldest first."""
     with database.reading() as session:
         return values(session, key, row)
 
 
 def state_of(database: Database, source_id: int = 1) -> SourceState:
-    """Return how reading a source goes."""
+    """Return the reading status of a source."""
     with database.reading() as session:
         return session.get_one(SourceState, source_id)
 
 
 def put_aside(database: Database) -> list[PutAside]:
-    """Return all that was ever put aside."""
+    """Return all texts that were put aside, oldest first."""
     with database.reading() as session:
         return list(session.scalars(select(PutAside).order_by(PutAside.id)))
 
 
 @contextmanager
 def reading(**environment: str) -> Iterator[subprocess.Popen[str]]:
-    """Read streams in a process of its own, meanwhile."""
+    """Run the streams spider as a process."""
     process = start([SCRAPY, "crawl", "streams"], **environment)
     try:
         yield process
@@ -102,7 +102,7 @@ def reading(**environment: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def counting(text: str = '<p id="value">{}</p>') -> Manner:
-    """Answer with a page whose value is one more every time."""
+    """Return a handler whose page counts its visits."""
     numbers = count(1)
 
     async def manner(_visit: Visit, _connection: asyncio.Transport) -> Answer:

@@ -1,4 +1,4 @@
-"""A folder on loopback, as any static server gives it."""
+"""A static file server on loopback."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ class _Quiet(SimpleHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @contextmanager
 def serving_files(folder: Path, address: str = "127.0.0.1") -> Iterator[str]:
-    """Serve a folder; give the URL of its root."""
+    """Serve a folder; yields the URL of its root."""
     with ThreadingHTTPServer((address, 0), partial(_Quiet, directory=folder)) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://{address}:{server.server_address[1]}/"

@@ -1,4 +1,4 @@
-"""Answers that are read at once, without a server."""
+"""Responses that an adapter reads at once, without a server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def source(adapter: str, places: dict[str, dict[str, Any]], **options: Any) -> S
 def reading(
     config: SourceConfig, body: bytes | str, memory: AdapterMemory | None = None, kind: str = "", at: datetime = NOW
 ) -> SourceReading:
-    """Read a body; what is to be remembered goes through JSON, as it does when it is stored."""
+    """Read a body with the adapter; its memory passes through JSON, as when it is stored."""
     content = body.encode() if isinstance(body, str) else body
     got = adapter_named(config.adapter).read(SourceResponse(URL, content, kind, at), config, memory or {})
     got.memory = json.loads(json.dumps(got.memory))
@@ -31,5 +31,5 @@ def reading(
 
 
 def texts(got: SourceReading) -> dict[str, dict[str, str]]:
-    """Return the texts of a reading by the names of its rows."""
+    """Return the texts of a reading by row name."""
     return {row.name: row.texts for row in got.rows}

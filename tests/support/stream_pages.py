@@ -1,4 +1,4 @@
-"""Pages that are made up: the same figures in one layout or another, so that it is known what is where."""
+"""Generated pages: the same figures in different layouts, so that the place of each value is known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ UNITS = ["", " €", " %", " °C", " km/h"]
 
 @dataclass(frozen=True)
 class Figures:
-    """What a page shows: a value for each place and measure."""
+    """The figures on a page: a value for each place and measure."""
 
     places: tuple[str, ...]
     measures: tuple[str, ...]
@@ -25,10 +25,10 @@ class Figures:
     unit: str
     counts: bool = False
     marked: tuple[str, str] | None = None
-    """The value in whose place `MARK` is drawn, to tell where it stands."""
+    """The value that is drawn as `MARK`, to find its element."""
 
     def text(self, place: str, measure: str) -> str:
-        """Return a value as the page writes it."""
+        """Format a value as the page shows it."""
         if self.marked == (place, measure):
             return MARK
         if self.counts:
@@ -40,7 +40,7 @@ Layout = Callable[[Figures, Random], str]
 
 
 def figures(random: Random) -> Figures:
-    """Make some up: measured ones that are all different, or small counts of which many are the same."""
+    """Generate figures: distinct measurements, or small counts of which many are equal."""
     places = tuple(random.sample(PLACES, random.randint(2, 6)))
     measures = tuple(random.sample(MEASURES, random.randint(1, 4)))
     pairs = [(place, measure) for place in places for measure in measures]
@@ -52,7 +52,7 @@ def figures(random: Random) -> Figures:
 
 
 def later(known: Figures, random: Random) -> Figures:
-    """Let some values change a little; of measured ones no two are ever the same."""
+    """Change some values a little; measurements stay distinct."""
     values = dict(known.values)
     for pair in values:
         moved = round(values[pair] * random.uniform(0.97, 1.03), 2)
@@ -64,19 +64,19 @@ def later(known: Figures, random: Random) -> Figures:
 
 
 def shuffled(known: Figures, random: Random) -> Figures:
-    """Let places and measures stand in another order."""
+    """Shuffle places and measures."""
     return replace(
         with_places_shuffled(known, random), measures=tuple(random.sample(known.measures, len(known.measures)))
     )
 
 
 def with_places_shuffled(known: Figures, random: Random) -> Figures:
-    """Let places stand in another order."""
+    """Shuffle places."""
     return replace(known, places=tuple(random.sample(known.places, len(known.places))))
 
 
 def with_more(known: Figures, random: Random) -> Figures:
-    """Let a place come in somewhere, with values like the others."""
+    """Add a place with similar values."""
     new = random.choice([place for place in PLACES if place not in known.places])
     position = random.randint(0, len(known.places))
     values, most = dict(known.values), max(known.values.values())
@@ -86,7 +86,7 @@ def with_more(known: Figures, random: Random) -> Figures:
 
 
 def without(known: Figures, place: str) -> Figures:
-    """Let a place go."""
+    """Remove a place."""
     return replace(known, places=tuple(one for one in known.places if one != place))
 
 
@@ -97,7 +97,7 @@ def _class(random: Random) -> str:
 
 
 def table(known: Figures, random: Random) -> str:
-    """Draw a table with titles."""
+    """Draw a table with row and column titles."""
     name, value = _class(random), _class(random)
     head = "".join(f"<th>{measure}</th>" for measure in known.measures)
     rows = "".join(
@@ -110,7 +110,7 @@ def table(known: Figures, random: Random) -> str:
 
 
 def sections(known: Figures, random: Random) -> str:
-    """Draw a part with a heading for each place."""
+    """Draw a section with a heading for each place."""
     tag, value, wrapped = random.choice(["section", "article", "div"]), _class(random), _class(random)
     label, text = random.choice([("dt", "dd"), ("span", "span"), ("b", "i")])
     outer = "dl" if label == "dt" else "div"
@@ -126,7 +126,7 @@ def sections(known: Figures, random: Random) -> str:
 
 
 def items(known: Figures, random: Random) -> str:
-    """Draw a list, a part of it for each place."""
+    """Draw a list with an item for each place."""
     value = _class(random)
     return (
         "<ul>"
@@ -156,7 +156,7 @@ def grid(known: Figures, random: Random) -> str:
 
 
 def cards(known: Figures, random: Random) -> str:
-    """Draw a card for each place, with the numbers above their words."""
+    """Draw a card for each place, with the numbers above their labels."""
     card, value = random.choice(["card", "kpi", "box"]), _class(random)
     return "".join(
         f'<div class="{card}"><h4>{place}</h4>'
@@ -170,7 +170,7 @@ def cards(known: Figures, random: Random) -> str:
 
 
 def bare(known: Figures, random: Random) -> str:
-    """Draw values with no words but the name of the place."""
+    """Draw values with no label but the name of the place."""
     value = _class(random)
     return "".join(
         f"<p>{place} " + " ".join(f"<b{value}>{known.text(place, measure)}</b>" for measure in known.measures) + "</p>"
@@ -179,30 +179,30 @@ def bare(known: Figures, random: Random) -> str:
 
 
 def nameless(known: Figures, random: Random) -> str:
-    """Draw values with no words at all."""
+    """Draw values without labels."""
     value = _class(random)
     texts = [known.text(place, measure) for place in known.places for measure in known.measures]
     return "<div>" + "".join(f"<i{value}>{text}</i> " for text in texts) + "</div>"
 
 
 def doubled(known: Figures, random: Random) -> str:
-    """Draw the same for large and for small screens."""
+    """Draw the figures twice, for large and for small screens."""
     return f'<div class="large">{table(known, random)}</div><div class="small">{sections(known, random)}</div>'
 
 
 LAYOUTS: list[Layout] = [table, sections, items, grid, cards]
-"""Those that say of each value of which place and measure it is."""
+"""Layouts that label each value with its place and measure."""
 ALL_LAYOUTS: list[Layout] = [*LAYOUTS, bare, nameless, doubled]
 
 
 def selector(known: Figures, layout: Layout, seed: int, pair: tuple[str, str]) -> str:
-    """Return what a click on a value gives: the way to its element in the page of that seed."""
+    """Return the CSS path of a value's element in the page of a seed, as a click in the picker gives it."""
     document = parse(page(replace(known, marked=pair), layout, Random(seed)))
     return [element for element in document.iter_elements() if element.text.strip() == MARK][-1].css_path()
 
 
 def page(known: Figures, layout: Layout, random: Random) -> bytes:
-    """Draw a whole page, with this and that around."""
+    """Draw a complete page, with unrelated content around the figures."""
     noise = "".join(f"<p>{escape(text)}</p>" for text in random.sample(_NOISE, random.randint(0, 3)))
     inner = layout(known, random)
     for _ in range(random.randint(0, 2)):
@@ -218,7 +218,7 @@ def page(known: Figures, layout: Layout, random: Random) -> bytes:
 
 
 def _record(known: Figures, random: Random) -> str:
-    """Draw a box with the words of the page and a value of its own, which is never followed."""
+    """Draw a box with a label of the page and another value, which is never followed."""
     value = max(known.values.values()) * random.uniform(1.02, 1.2)
     text = (str(int(value) + 1) if known.counts else f"{value:.2f}".replace(".", ",")) + known.unit
     tag, title = random.choice(["aside", "div", "section"]), random.choice(["<h3>Recorde</h3>", "<b>Recorde</b>", ""])

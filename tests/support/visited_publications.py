@@ -1,4 +1,4 @@
-"""Publications whose pages were seen several times, as collections would have left their rows."""
+"""Publications whose pages were visited several times, as rows, made without a crawl."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ BEGIN = datetime(2026, 6, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Sight:
-    """What an item saw of a URL."""
+    """The capture of a URL in one item."""
 
     body: str | None = "a"
     state: int = 200
     modified: datetime | None = None
     later: float = 0.0
-    """Seconds after the item began."""
+    """Seconds after the begin of the item."""
     type: str = "text/html"
     unmodified: bool | None = None
     depth: int = 1
@@ -39,13 +39,13 @@ Sights = Mapping[str, Sight]
 
 
 def publish(database: Database, name: str = "fcul", **values: object) -> None:
-    """Describe a publication."""
+    """Store a publication."""
     with database.session() as session:
         registry.add_publication(session, read_config({"name": name, "base_url": BASE, "delay": 1, **values}))
 
 
 def collected(database: Database, at: datetime, sights: Sights, name: str = "fcul") -> str:
-    """Store an item that began at that time, and return its urn."""
+    """Store an item that began at this time; return its urn."""
     with database.session() as session:
         publication = session.scalars(select(Publication).where(Publication.name == name)).one()
         item = create_item(session, publication, at)
@@ -58,12 +58,12 @@ def collected(database: Database, at: datetime, sights: Sights, name: str = "fcu
 
 
 def days(number: float) -> datetime:
-    """Return a time so many days after the beginning."""
+    """Return the time *number* days after `BEGIN`."""
     return BEGIN + timedelta(days=number)
 
 
 def http_date(moment: datetime) -> str:
-    """Write a time as HTTP does."""
+    """Format a time as in HTTP headers."""
     return f"{moment:%a, %d %b %Y %H:%M:%S} GMT"
 
 
@@ -89,7 +89,7 @@ def _row(item: Item, at: datetime, url: str, server: int, sight: Sight) -> dict[
 
 
 def server_id(session: Session, name: str) -> int:
-    """Return the id of a server, which there is from then on."""
+    """Return the id of a server; create its row if needed."""
     server = session.scalar(select(Server).where(Server.name == name))
     if server is None:
         server = Server(name=name)

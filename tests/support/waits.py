@@ -1,4 +1,4 @@
-"""Waiting for what another thread or process brings about: for a condition, never for a time."""
+"""Wait for a condition that another thread or process makes true, never for a fixed time."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ from collections.abc import Callable
 from typing import TypeVar
 
 TIMEOUT_SECONDS = 120.0
-"""Seconds. It costs nothing when all goes well, and others use the machine too."""
+"""Long, because the machine may be busy; a passing test never waits so long."""
 POLL_SECONDS = 0.02
-"""Seconds between two looks."""
 
 Found = TypeVar("Found")
 
 
-def eventually(look: Callable[[], Found | None]) -> Found:
-    """Look until something is so, or there, and return it."""
+def eventually(condition: Callable[[], Found | None]) -> Found:
+    """Call a condition until its result is true, and return the result."""
     end = time.monotonic() + TIMEOUT_SECONDS
-    while not (found := look()):
-        assert time.monotonic() < end, "it never came"
+    while not (found := condition()):
+        assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(POLL_SECONDS)
     return found
 
 
 async def eventually_here(condition: Callable[[], object]) -> None:
-    """Look until something is so, while the loop goes on."""
+    """Call a condition until its result is true, without blocking the event loop."""
     async with asyncio.timeout(TIMEOUT_SECONDS):
-        # What is waited for is often no event: a server's list of visits, the size of a pool.
+        # Most conditions have no event to wait for: a server's list of visits, the size of a pool.
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(POLL_SECONDS)

@@ -1,9 +1,8 @@
-"""Processes that start quickly: they are forked from one that has read the program's modules already.
+"""Processes that start fast: they are forked from one that has imported the modules of the program.
 
-Everything else of them is as when they are typed: arguments, environment, folder, pipes, signals, exit code. A test run
-starts hundreds of processes, and most of what each does is to read the same modules, and to take them apart again at
-its end, which these leave to the system. With ``COLD_STARTS`` in the environment each is started from nothing, and
-ends as any other.
+Arguments, environment, folder, pipes, signals and exit code are those of a normal start. A test run starts hundreds of
+processes; most of their time is spent importing the same modules, and freeing them at exit, which these leave to the
+operating system. With ``COLD_STARTS`` in the environment each process starts and ends normally.
 """
 
 from __future__ import annotations
@@ -27,9 +26,8 @@ from typing import Any, NamedTuple, cast
 
 ROOT = Path(__file__).parents[2]
 MAX_MESSAGE_BYTES = 1 << 20
-"""Of what is told of a process that is to be started, in bytes."""
-LINES = 1
-"""Of a stream that is written line by line."""
+"""Maximum size of a start request."""
+LINE_BUFFERED = 1
 COLLECTING = (
     "scrapy.cmdline",
     "scrapy.commands.crawl",
@@ -37,30 +35,21 @@ COLLECTING = (
     "tarantula.cli.nouns",
     "tarantula.commands.crawl",
     "tarantula.engine.downloader",
+    "tarantula.engine.scheduler",
     "tarantula.extensions",
-    "tarantula.engine.scheduler",
-    "tarantula.engine.scheduler",
-    "tarantula.engine.downloader",
     "tarantula.middlewares",
     "tarantula.pipelines",
-    "tarantula.middlewares",
     "tarantula.spiders.publication",
     "tarantula.spiders.streams",
 )
-SERVING = ("tarantula.cli.web", "tarantula.cli.web", "tarantula.web.app", "tarantula.web.app")
-
-SEARCHING = (
-    "tarantula.cli.barrel",
-    "tarantula.cli.barrel",
-    "tarantula.search.barrels.barrel",
-    "tarantula.search.barrels.gateway",
-)
+SERVING = ("tarantula.cli.web", "tarantula.web.app")
+SEARCHING = ("tarantula.cli.barrel", "tarantula.search.barrels.barrel", "tarantula.search.barrels.gateway")
 MODULES_BY_NOUN = {"web": SERVING, "serve": SERVING, "barrel": SEARCHING, "gateway": SEARCHING}
-"""What is read beside the rest, when a noun is asked for that needs it."""
+"""Modules that are imported in addition, when one of these nouns is started."""
 
 
 class Start(NamedTuple):
-    """A process that is to be started."""
+    """Request to start a process."""
 
     arguments: list[str]
     folder: str
@@ -68,14 +57,14 @@ class Start(NamedTuple):
 
 
 class WarmProcess(subprocess.Popen[str]):
-    """A process whose parent is another, which tells how it ended."""
+    """A process that the warm parent forked; a pipe delivers its exit status."""
 
-    _told: int
+    _status_pipe: int
 
     def _execute_child(self, args: Sequence[str], *rest: Any) -> None:
         cwd, env = rest[4], rest[5]
         into, _, _, out, _, err = rest[9:15]
-        self._told, telling = os.pipe()
+        self._status_pipe, telling = os.pipe()
         asking = _warm_parent()
         nothing = os.open(os.devnull, os.O_RDONLY)
         files = [nothing if into == -1 else into, out, err, telling]
@@ -93,22 +82,22 @@ class WarmProcess(subprocess.Popen[str]):
 
     def _try_wait(self, wait_flags: int) -> tuple[int, int]:
         with selectors.DefaultSelector() as selector:
-            selector.register(self._told, selectors.EVENT_READ)
+            selector.register(self._status_pipe, selectors.EVENT_READ)
             if not selector.select(0 if wait_flags & os.WNOHANG else None):
                 return 0, 0
-        status = int(os.read(self._told, 32))
-        os.close(self._told)
+        status = int(os.read(self._status_pipe, 32))
+        os.close(self._status_pipe)
         return self.pid, status
 
 
 def is_warm(command: Sequence[str]) -> bool:
-    """Return whether a command can be forked."""
+    """Return whether a command can be forked from the warm parent."""
     return Path(command[0]).name in ENTRIES and "COLD_STARTS" not in os.environ
 
 
 @cache
 def _warm_parent() -> socket.socket:
-    """Start the process from which others are forked; it ends when this one does."""
+    """Start the process from which others are forked; it ends with this one."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_MESSAGE_BYTES)
     with theirs:
@@ -140,9 +129,9 @@ ENTRIES: dict[str, Callable[[], None]] = {"scrapy": _scrapy, "tarantula": _taran
 
 
 def _fork_for_ever(asked: socket.socket) -> Callable[[], None]:
-    """Fork a process for each that is asked for. Returns in these alone."""
+    """Fork a process for each request; returns only in the forked processes."""
     _read_modules(COLLECTING)
-    # Nobody asks how those ended that only wait for others.
+    # The intermediate processes only wait for others; the kernel may reap them.
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     while True:
         told, files, *_ = socket.recv_fds(asked, MAX_MESSAGE_BYTES, 4)
@@ -158,7 +147,7 @@ def _fork_for_ever(asked: socket.socket) -> Callable[[], None]:
 
 
 def _fork_and_wait(start: Start, files: list[int], asked: socket.socket) -> Callable[[], None]:
-    """Fork a process, wait for its end, and tell how it ended."""
+    """Fork a process, wait for its end, and write its exit status to the pipe."""
     *standard, telling = files
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -177,11 +166,11 @@ def _fork_and_wait(start: Start, files: list[int], asked: socket.socket) -> Call
 
 
 def _become(start: Start, standard: list[int]) -> Callable[[], None]:
-    """Be the process that was asked for."""
+    """Turn this process into the requested one; return its entry point."""
     for number, file in enumerate(standard):
         os.dup2(file, number)
         os.close(file)
-    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w", LINES)
+    sys.stdin, sys.stdout, sys.stderr = _stream(0, "r"), _stream(1, "w"), _stream(2, "w", LINE_BUFFERED)
     os.chdir(start.folder)
     os.environ.clear()
     os.environ.update(start.environment)
@@ -198,13 +187,13 @@ def _read_modules(names: Sequence[str]) -> None:
         import_module(name)
     own = {"tarantula.settings", "twisted.internet.reactor"} & sys.modules.keys()
     if own:
-        raise RuntimeError(f"A process makes its {' and '.join(own)} of its own environment.")
-    # Whoever looks for garbage writes on all that is looked at, and what is shared by those that are forked is copied.
+        raise RuntimeError(f"{' and '.join(own)} must not be imported before the fork: they depend on the environment.")
+    # Garbage collection writes to every object it visits, which would copy the pages that forked processes share.
     gc.freeze()
 
 
 def _exit_code(entry: Callable[[], None]) -> int:
-    """Do what a process does; return its exit code, as Python tells it."""
+    """Call the entry point; return the exit code that Python would use."""
     try:
         entry()
     except SystemExit as left:
@@ -219,7 +208,7 @@ def _exit_code(entry: Callable[[], None]) -> int:
 
 
 def _end(code: int) -> None:
-    """End as a process does, but do not take apart one by one what the system takes back at once."""
+    """Run the exit handlers and exit, without freeing objects one by one."""
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):

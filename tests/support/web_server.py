@@ -1,4 +1,4 @@
-"""The management pages, started as a person starts them and used through a real browser."""
+"""The management pages, started as a process and used through a real browser."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from tests.support.waits import TIMEOUT_SECONDS
 
 
 class WebServer(NamedTuple):
-    """Pages that are being served."""
+    """A running web server."""
 
     address: str
-    """Where they are, without a slash at the end."""
+    """URL without a slash at the end."""
     way_in: str
-    """The link that was printed."""
+    """The link that the command printed."""
 
     def enter(self, page: Page) -> None:
-        """Come in by the link that was printed."""
+        """Log in with the link that the command printed."""
         page.goto(self.way_in)
         page.wait_for_url(f"{self.address}/")
 
 
 def api_client(address: str, **options: Any) -> httpx.Client:
-    """Return a program that asks what is at an address of loopback, and waits for its answers."""
+    """Return an HTTP client for a server on loopback."""
     return httpx.Client(base_url=address, trust_env=False, timeout=TIMEOUT_SECONDS, **options)
 
 
 def settled(page: Page) -> Page:
-    """Return a page as soon as it hears what is clicked on it."""
+    """Wait until a page handles clicks, and return it."""
     page.wait_for_load_state("networkidle")
     page.wait_for_function("window.did_handshake")
     return page

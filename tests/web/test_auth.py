@@ -229,7 +229,7 @@ def test_failed_logins_are_throttled(place: WebServer, ivo: str) -> None:
 def test_without_an_account_only_loopback_is_served(config: Config) -> None:
     code, out, err = run(TARANTULA, "web", "--host", "0.0.0.0", "--port", "0", "--replay-port", "0")
     assert (code, out) == (2, "")
-    assert err.startswith("There is no account yet, and 0.0.0.0 can be reached from elsewhere.")
+    assert err.startswith("There is no account yet, and other machines can reach 0.0.0.0.")
 
 
 def test_an_open_page_is_disconnected_when_its_session_ends(

@@ -1,55 +1,49 @@
-"""``tarantula stream alert``: what somebody wants to be told of a source."""
+"""``tarantula stream alert``: conditions on the values of a source, and what fired."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
-from sqlalchemy.orm import Session
 
-from tarantula.cli.terminal import console, local_time, table, write_json
+from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json, yes_or_no
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_moment
-from tarantula.models import Source
-from tarantula.services.streams.alerts import AlertRow, alert_row, firing_row
+from tarantula.services.context import ServiceContext, local_context
+from tarantula.services.streams import alerts
+from tarantula.services.streams.alerts import AlertRow
 from tarantula.streams.alerts import registry
-from tarantula.streams.alerts.config import read_alert
-from tarantula.streams.alerts.replay import DryRun, dry_run_config
-from tarantula.streams.sources import registry as sources
+from tarantula.streams.alerts.replay import DryRun
 
 app = typer.Typer(
-    help="What somebody wants to be told: conditions on the values of a source.",
+    help="Alerts: conditions on the values of a source.",
     no_args_is_help=True,
     add_completion=False,
 )
 
-DRY_RUN_DAYS = 30
 Number = Annotated[int, typer.Argument(metavar="NUMBER", help="The alert.")]
-Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
-Name = Annotated[str | None, typer.Option("--name", help="What people call it; the condition unless told.")]
+Name = Annotated[str | None, typer.Option("--name", help="Name; default the condition.")]
 Margin = Annotated[
-    str | None, typer.Option("--margin", help="How far numbers have to come back before it may fire again.")
+    str | None, typer.Option("--margin", help="Hysteresis: how far a number must return before it can fire again.")
 ]
-Hold = Annotated[str | None, typer.Option("--hold", help="For how long it has to be true before it fires: 10m.")]
-Pause = Annotated[str | None, typer.Option("--pause", help="The least time between two firings: 1h.")]
+Hold = Annotated[str | None, typer.Option("--hold", help="How long the condition must hold before it fires: 10m.")]
+Pause = Annotated[str | None, typer.Option("--pause", help="Minimum time between two firings: 1h.")]
 AtFirst = Annotated[
-    bool | None, typer.Option("--at-first/--not-at-first", help="Fire also if it is true from the first.")
+    bool | None, typer.Option("--at-first/--not-at-first", help="Fire if the condition is true at the first value.")
 ]
 Notify = Annotated[
-    list[str] | None, typer.Option("--notify", metavar="'A;B'", help="Whom to tell: addresses of Apprise.")
+    list[str] | None, typer.Option("--notify", metavar="'A;B'", help="Who is notified: Apprise addresses.")
 ]
-On = Annotated[bool | None, typer.Option("--on/--off", help="Whether it is watched.")]
-Owner = Annotated[str, typer.Option("--owner", help="The account whose it is; the installation's own unless told.")]
+On = Annotated[bool | None, typer.Option("--on/--off", help="Whether it is enabled.")]
+Owner = Annotated[str, typer.Option("--owner", help="The account that owns it; default the installation itself.")]
 
 
 @app.command()
 def add(
-    source: Annotated[str, typer.Argument(metavar="SOURCE", help="What is watched, as weather.lisboa.")],
-    condition: Annotated[str, typer.Argument(metavar="CONDITION", help="When it fires, as 'temperature > 30'.")],
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="The source, as weather.lisboa.")],
+    condition: Annotated[str, typer.Argument(metavar="CONDITION", help="The condition, as 'temperature > 30'.")],
     name: Name = None,
     margin: Margin = None,
     hold: Hold = None,
@@ -58,46 +52,43 @@ def add(
     notify: Notify = None,
     owner: Owner = "",
 ) -> None:
-    """Be told of something from now on."""
+    """Add an alert to a source."""
     values = _given(
         condition=condition, name=name, margin=margin, hold=hold, pause=pause, at_first=at_first, notify=notify
     )
-    with _session() as session:
-        alert = registry.add_alert(session, source, values, owner, owner or None)
-        row = alert_row(alert, session.get_one(Source, alert.source_id))
+    with local_context() as context:
+        row = alerts.add_alert(context, source, values, owner)
     print(f"Alert {row.id} watches {row.source}: {row.condition}")
 
 
 @app.command("list")
 def list_all(
-    source: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Only those on this source.")] = None,
-    owner: Annotated[str | None, typer.Option("--owner", help="Only those of this account.")] = None,
+    source: Annotated[str | None, typer.Argument(metavar="[SOURCE]", help="Only alerts on this source.")] = None,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only alerts of this account.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Show every alert."""
-    with open_database() as database, database.reading() as session:
-        found = registry.list_alerts(session, None, source)
-        rows = [alert_row(alert, one) for alert, one in found if owner is None or alert.owner == owner]
+    """List all alerts."""
+    with local_context() as context:
+        rows = [row for row in alerts.list_alerts(context, source) if owner in (None, row.owner)]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
     drawn = table("number", "source", "owner", "name", "condition", "on", numbers=("number",))
     for row in rows:
-        drawn.add_row(str(row.id), row.source, row.owner, row.name, row.condition, "yes" if row.on else "no")
+        drawn.add_row(str(row.id), row.source, row.owner, row.name, row.condition, yes_or_no(row.on))
     console().print(drawn)
 
 
 @app.command()
 def show(number: Number, as_json: Json = False) -> None:
     """Show one alert."""
-    with open_database() as database, database.reading() as session:
-        alert = registry.get_alert(session, number)
-        row = alert_row(alert, session.get_one(Source, alert.source_id))
+    with local_context() as context:
+        row = alerts.get_alert(context, number)
     if as_json:
         write_json(row.model_dump(mode="json"))
         return
     drawn = table("field", "value")
-    for field, value in _shown(row).items():
+    for field, value in _alert_fields(row).items():
         drawn.add_row(field, value)
     console().print(drawn)
 
@@ -105,7 +96,7 @@ def show(number: Number, as_json: Json = False) -> None:
 @app.command()
 def edit(
     number: Number,
-    condition: Annotated[str | None, typer.Option("--condition", help="When it fires.")] = None,
+    condition: Annotated[str | None, typer.Option("--condition", help="New condition.")] = None,
     name: Name = None,
     margin: Margin = None,
     hold: Hold = None,
@@ -114,28 +105,25 @@ def edit(
     notify: Notify = None,
     on: On = None,
 ) -> None:
-    """Change an alert; if it looks for something else, it begins anew."""
+    """Change an alert; a changed condition starts with a fresh state."""
     changes = _given(
         condition=condition, name=name, margin=margin, hold=hold, pause=pause, at_first=at_first, notify=notify, on=on
     )
     if not changes:
-        raise TarantulaError("Say what is to change: --condition, --margin, --off, or another option.")
-    with _session() as session:
-        alert = registry.edit_alert(session, number, changes)
-        row = alert_row(alert, session.get_one(Source, alert.source_id))
+        raise TarantulaError("There is nothing to change: give --condition, --margin, --off, or another option.")
+    with local_context() as context:
+        row = alerts.edit_alert(context, number, changes)
     print(f"Alert {row.id} {'watches' if row.on else 'is off for'} {row.source}: {row.condition}")
 
 
 @app.command()
-def remove(number: Number, yes: Annotated[bool, typer.Option("--yes", help="Do not ask once more.")] = False) -> None:
-    """Remove an alert, with what it fired."""
-    with open_database() as database:
-        with database.reading() as session:
-            name = registry.get_alert(session, number).name
+def remove(number: Number, yes: Yes = False) -> None:
+    """Delete an alert with its firings."""
+    with local_context() as context:
+        name = alerts.get_alert(context, number).name
         if not yes:
-            typer.confirm(f"Remove the alert {number}, {name}?", abort=True)
-        with database.session() as session:
-            registry.remove_alert(session, number)
+            typer.confirm(f"Delete the alert {number}, {name}?", abort=True)
+        alerts.remove_alert(context, number)
     print(f"Alert {number} is removed.")
 
 
@@ -143,25 +131,25 @@ def remove(number: Number, yes: Annotated[bool, typer.Option("--yes", help="Do n
 def try_out(
     target: Annotated[str, typer.Argument(metavar="TARGET", help="The number of an alert, or a source.")],
     condition: Annotated[str | None, typer.Argument(metavar="[CONDITION]", help="On that source.")] = None,
-    begin: Annotated[str | None, typer.Option("--from", help="Since when; thirty days ago unless told.")] = None,
-    end: Annotated[str | None, typer.Option("--to", help="Until when; now unless told.")] = None,
+    begin: Annotated[str | None, typer.Option("--from", help="Start of the window; default thirty days ago.")] = None,
+    end: Annotated[str | None, typer.Option("--to", help="End of the window; default now.")] = None,
     margin: Margin = None,
     hold: Hold = None,
     pause: Pause = None,
     at_first: AtFirst = None,
     as_json: Json = False,
 ) -> None:
-    """Say when an alert would have fired in the past; nothing is stored."""
-    began, ended = _stretch(begin, end)
+    """Show when an alert would have fired in the past; nothing is stored."""
+    began, ended = _moment(begin), _moment(end)
     values = _given(condition=condition, margin=margin, hold=hold, pause=pause, at_first=at_first)
-    with open_database() as database, database.reading() as session:
-        done = _tried(session, target, values, began, ended)
+    with local_context() as context:
+        done = _dry_run(context, target, values, began, ended)
     if as_json:
         write_json(done.model_dump(mode="json"))
         return
     drawn = table("when", "row", "why")
-    for one in done.fired:
-        drawn.add_row(local_time(one.at), one.row, one.why)
+    for firing in done.fired:
+        drawn.add_row(local_time(firing.at), firing.row, firing.why)
     console().print(drawn)
     for note in done.notes:
         print(note)
@@ -170,16 +158,16 @@ def try_out(
 
 @app.command()
 def fired(
-    number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Only of this alert.")] = None,
-    unseen: Annotated[bool, typer.Option("--unseen", help="Only those that were not dismissed.")] = False,
-    owner: Annotated[str | None, typer.Option("--owner", help="Only of the alerts of this account.")] = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="How many, the latest first.")] = 100,
+    number: Annotated[int | None, typer.Argument(metavar="[NUMBER]", help="Only firings of this alert.")] = None,
+    unseen: Annotated[bool, typer.Option("--unseen", help="Only firings that were not dismissed.")] = False,
+    owner: Annotated[str | None, typer.Option("--owner", help="Only firings of alerts of this account.")] = None,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=10_000, help="Maximum number.")] = 100,
     as_json: Json = False,
 ) -> None:
-    """Show what fired, the latest first, and why."""
+    """List the firings of alerts and their reasons, newest first."""
     with open_database() as database, database.reading() as session:
         found = registry.list_firings(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
-        rows = [firing_row(one) for one in found]
+        rows = [alerts.firing_row(record) for record in found]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
@@ -190,17 +178,11 @@ def fired(
     console().print(drawn)
 
 
-@contextmanager
-def _session() -> Iterator[Session]:
-    with open_database() as database, database.session() as session:
-        yield session
-
-
 def _given(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _shown(row: AlertRow) -> dict[str, str]:
+def _alert_fields(row: AlertRow) -> dict[str, str]:
     times = {
         name: format_duration(value) if value else "" for name, value in (("hold", row.hold), ("pause", row.pause))
     }
@@ -211,34 +193,26 @@ def _shown(row: AlertRow) -> dict[str, str]:
         "condition": row.condition,
         "margin": row.margin,
         **times,
-        "at first": "yes" if row.at_first else "no",
-        # Addresses carry passwords: only the beginning is shown.
+        "at first": yes_or_no(row.at_first),
+        # Addresses contain passwords: only their schemes are shown.
         "notify": "; ".join(address.partition("://")[0] for address in row.notify),
-        "on": "yes" if row.on else "no",
+        "on": yes_or_no(row.on),
     }
 
 
-def _stretch(begin: str | None, end: str | None) -> tuple[int, int]:
+def _moment(text: str | None) -> datetime | None:
     try:
-        ended = parse_moment(end) or datetime.now(UTC)
-        began = parse_moment(begin) or ended - timedelta(days=DRY_RUN_DAYS)
+        return parse_moment(text)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
-    if began >= ended:
-        raise TarantulaError("A dry run goes from one moment to a later one.")
-    return int(began.timestamp() * 1_000_000), int(ended.timestamp() * 1_000_000)
 
 
-def _tried(session: Session, target: str, values: dict[str, Any], begin: int, end: int) -> DryRun:
-    """Try out a stored alert, perhaps with other values, or one that need not be stored."""
+def _dry_run(
+    context: ServiceContext, target: str, values: dict[str, Any], begin: datetime | None, end: datetime | None
+) -> DryRun:
+    """Run a stored alert, perhaps with other values, or a condition on a source that is not stored."""
     if "condition" in values:
-        source = sources.get(session, target)
-    elif target.isdecimal():
-        alert = registry.get_alert(session, int(target))
-        source = session.get_one(Source, alert.source_id)
-        values = {**registry.alert_config(alert).model_dump(mode="json", exclude={"understood"}), **values}
-    else:
-        raise TarantulaError("Name an alert by its number, or a source and a condition.")
-    return dry_run_config(
-        session, source, registry.with_typed_literals(session, source, read_alert(values)), begin, end
-    )
+        return alerts.dry_run(context, target, values, begin, end)
+    if target.isdecimal():
+        return alerts.dry_run_alert(context, int(target), begin, end, values)
+    raise TarantulaError("Name an alert by its number, or a source and a condition.")

@@ -1,4 +1,4 @@
-"""``tarantula stream make``: sources of a few answers."""
+"""``tarantula stream make`` and ``categories``: sources from ready-made categories."""
 
 from __future__ import annotations
 
@@ -7,50 +7,47 @@ from typing import Annotated
 import typer
 
 from tarantula.cli.streams.source_options import key_value_pairs
-from tarantula.cli.terminal import console, table, write_json
+from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.services.context import local_context
+from tarantula.services.streams.sources import add_source
 from tarantula.streams import categories as ready_made
-from tarantula.streams.categories.category import form_questions
-from tarantula.streams.categories.category import source_from_answers as made
-from tarantula.streams.sources import registry
-from tarantula.streams.sources.config import parse_source
+from tarantula.streams.categories.category import form_questions, source_from_answers
 
 
 def make(
-    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="Which one, as feed.")],
-    answers: Annotated[list[str], typer.Argument(metavar="KEY=ANSWER", help="What it asks for.")],
-    name: Annotated[str, typer.Option("--name", help="Words with dots between them; suggested unless told.")] = "",
-    owner: Annotated[str, typer.Option("--owner", help="The account whose it is; nobody's unless told.")] = "",
+    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="The category, as feed.")],
+    answers: Annotated[list[str], typer.Argument(metavar="KEY=ANSWER", help="Answers to its questions.")],
+    name: Annotated[
+        str, typer.Option("--name", help="Words separated by dots; default suggested by the category.")
+    ] = "",
+    owner: Annotated[str, typer.Option("--owner", help="The account that owns it; default none.")] = "",
 ) -> None:
-    """Describe a new source by the answers that a ready-made category asks for."""
-    config = Config()
-    values = made(
-        ready_made.category_named(category, config.home / ready_made.FOLDER),
-        dict(key_value_pairs(answers, "an answer")),
-    )
-    source = parse_source({**values, **({"name": name} if name else {})})
-    with open_database(config) as database, database.session() as session:
-        registry.add(session, source, owner)
-    print(f"{source.name} is stored. Read it now with `tarantula stream poll {source.name}`.")
+    """Create a source from the answers to the questions of a ready-made category."""
+    chosen = ready_made.category_named(category, Config().home / ready_made.FOLDER)
+    fields = source_from_answers(chosen, dict(key_value_pairs(answers, "an answer")))
+    with local_context() as context:
+        stored = add_source(context, {**fields, **({"name": name} if name else {})}, owner)
+    print(f"{stored} is stored. Read it now with `tarantula stream poll {stored}`.")
 
 
-def categories(as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False) -> None:
-    """Show the ready-made categories, and what each asks for."""
+def categories(as_json: Json = False) -> None:
+    """List the ready-made categories and the questions of each."""
     known = ready_made.categories(Config().home / ready_made.FOLDER)
     if as_json:
         write_json(
             [
                 {
-                    "name": one.name,
-                    "title": one.title,
-                    "asks": [ask.model_dump(mode="json") for ask in form_questions(one)],
+                    "name": category.name,
+                    "title": category.title,
+                    "asks": [question.model_dump(mode="json") for question in form_questions(category)],
                 }
-                for one in known.values()
+                for category in known.values()
             ]
         )
         return
-    rows = table("category", "what it is", "asks for")
-    for one in known.values():
-        rows.add_row(one.name, one.title, "\n".join(f"{ask.key}: {ask.label}" for ask in form_questions(one)))
-    console().print(rows)
+    drawn = table("category", "title", "questions")
+    for category in known.values():
+        questions = "\n".join(f"{question.key}: {question.label}" for question in form_questions(category))
+        drawn.add_row(category.name, category.title, questions)
+    console().print(drawn)

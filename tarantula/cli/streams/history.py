@@ -1,4 +1,4 @@
-"""``tarantula stream events``, ``history`` and ``export``: what was read, and how it is kept."""
+"""``tarantula stream events``, ``history`` and ``export``: stored values, how long they are stored, and files."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.terminal import console, table, write_json
+from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment
 from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
 from tarantula.streams.export.rows import ExportQuery, moment_of, select_export
-from tarantula.streams.history import chart_points_of
-from tarantula.streams.history import newest_events as events_of
+from tarantula.streams.history import chart_points_of, newest_events
 from tarantula.streams.history.retention import retention_summary, sparkline
 from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.sources import registry
@@ -25,13 +24,16 @@ from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 
 DEFAULT_WINDOW = timedelta(days=30)
+OMITTED_AGGREGATIONS = (Aggregation.COUNT, Aggregation.MODE)
+"""Aggregations that the JSON of points leaves out."""
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="The source.")]
-Field = Annotated[str | None, typer.Option("--field", help="Only this field; all unless told.")]
-Row = Annotated[str | None, typer.Option("--row", help="Only this row; all unless told.")]
-Begin = Annotated[str | None, typer.Option("--begin", metavar="MOMENT", help="From when on, as 2026-06-12 22:00.")]
-End = Annotated[str | None, typer.Option("--end", metavar="MOMENT", help="Until when; now unless told.")]
-Json = Annotated[bool, typer.Option("--json", help="For a program to read.")]
+Field = Annotated[str | None, typer.Option("--field", help="Only this field; default all.")]
+Row = Annotated[str | None, typer.Option("--row", help="Only this row; default all.")]
+Begin = Annotated[
+    str | None, typer.Option("--begin", metavar="MOMENT", help="Start of the window, as 2026-06-12 22:00.")
+]
+End = Annotated[str | None, typer.Option("--end", metavar="MOMENT", help="End of the window; default now.")]
 
 
 def events(
@@ -40,130 +42,142 @@ def events(
     row: Row = None,
     begin: Begin = None,
     end: End = None,
-    limit: Annotated[int, typer.Option("--limit", min=1, help="Of each series, at most.")] = 50,
+    limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum events of each series.")] = 50,
     as_json: Json = False,
 ) -> None:
-    """Show what was read and was not the same as before, the newest first."""
+    """List the values that differ from the value before, newest first."""
     with open_database() as database, database.reading() as session:
-        what = select_export(
-            session, registry.get(session, name), field=field, row=row, begin=_moment(begin), end=_moment(end)
+        query = select_export(
+            session,
+            registry.get(session, name),
+            field=field,
+            row=row,
+            begin=_microseconds(begin),
+            end=_microseconds(end),
         )
         found = [
-            (one, event) for one in what.series for event in events_of(session, one.id, what.begin, what.end, limit)
+            (series, event)
+            for series in query.series
+            for event in newest_events(session, series.id, query.begin, query.end, limit)
         ]
     found.sort(key=lambda pair: -pair[1].at)
     if as_json:
         write_json(
             [
-                {"at": moment_of(event.at).isoformat(), "field": one.field, "row": one.row}
+                {"at": moment_of(event.at).isoformat(), "field": series.field, "row": series.row}
                 | {"value": event.value, "number": event.number, "read": event.read}
-                for one, event in found
+                for series, event in found
             ]
         )
         return
     drawn = table("at", "field", "row", "value", "read", numbers=("value",), whole="at")
-    for one, event in found:
+    for series, event in found:
         at = moment_of(event.at).astimezone()
-        drawn.add_row(f"{at:%Y-%m-%d %H:%M:%S}", one.field, one.row, event.value, event.read or "")
+        drawn.add_row(f"{at:%Y-%m-%d %H:%M:%S}", series.field, series.row, event.value, event.read or "")
     console().print(drawn)
 
 
 def history(
     name: Name,
-    points: Annotated[int, typer.Option("--points", min=1, max=1000, help="How many of each series, at most.")] = 60,
+    points: Annotated[int, typer.Option("--points", min=1, max=1000, help="Maximum points of each series.")] = 60,
     begin: Begin = None,
     end: End = None,
     as_json: Json = False,
 ) -> None:
-    """Show what is kept of a source, what was forgotten, and a little picture of each of its series."""
-    until = _moment(end) or _now()
-    since = _moment(begin)
+    """Show query is stored of a source, query was deleted, and a sparkline of each series."""
+    until = _microseconds(end) or _now()
+    since = _microseconds(begin)
     with open_database() as database, database.reading() as session:
         source = registry.get(session, name)
-        config, what = registry.config_of(source), select_export(session, source)
+        config, query = registry.config_of(source), select_export(session, source)
         first = since if since is not None else until - DEFAULT_WINDOW // timedelta(microseconds=1)
-        drawn = chart_points_of(session, [one.id for one in what.series], first, until, points)
-        kept = {one.id: retention_summary(session, one.id) for one in what.series}
+        charts = chart_points_of(session, [series.id for series in query.series], first, until, points)
+        retention = {series.id: retention_summary(session, series.id) for series in query.series}
     if as_json:
-        write_json(_as_dict(config, what, drawn, kept))
+        write_json(_as_dict(config, query, charts, retention))
         return
     print(f"{config.retention.sentence}.")
-    for one in what.series:
-        found, way = drawn[one.id], _aggregation(config, one.field)
-        numbers = [point.number(way) for point in found.points]
-        print(f"\n{' '.join(part for part in (one.row, one.field) if part)} ({way})  {sparkline(numbers)}")
-        for sentence in (found.sentence, *kept[one.id].sentences):
+    for series in query.series:
+        chart, aggregation = charts[series.id], _aggregation(config, series.field)
+        numbers = [point.number(aggregation) for point in chart.points]
+        print(
+            f"\n{' '.join(part for part in (series.row, series.field) if part)} ({aggregation})  {sparkline(numbers)}"
+        )
+        for sentence in (chart.sentence, *retention[series.id].sentences):
             if sentence:
                 print(f"  {sentence}")
 
 
 def export(
     name: Name,
-    form: Annotated[StreamFormat, typer.Option("--format", help="How it is written.")] = StreamFormat.CSV,
+    form: Annotated[StreamFormat, typer.Option("--format", help="Format.")] = StreamFormat.CSV,
     grain: Annotated[str, typer.Option("--grain", help="event, or a level: minute, hour, day, month, year.")] = "event",
     field: Field = None,
     row: Row = None,
     begin: Begin = None,
     end: End = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to; the standard output unless told.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file; default standard output.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace what is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
 ) -> None:
-    """Write what was read as CSV, JSON or Parquet, event by event or summed up; or as a feed, or for Prometheus."""
+    """Write values as CSV, JSON or Parquet, as events or aggregated; or as an Atom feed, or for Prometheus."""
     if output is not None and output.exists() and not force:
-        raise TarantulaError(f"{output} is there already. Name another file, or say --force.")
+        raise TarantulaError(f"{output} exists already. Name another file, or give --force.")
     if output is None and form is StreamFormat.PARQUET and sys.stdout.isatty():
-        raise TarantulaError("Parquet is nothing to look at: say where to with --output FILE.")
+        raise TarantulaError("Parquet is binary: give a file with --output FILE.")
     with open_database() as database, database.reading() as session:
         source = registry.get(session, name)
-        what = select_export(
-            session, source, field=field, row=row, grain=_grain(grain), begin=_moment(begin), end=_moment(end)
+        query = select_export(
+            session,
+            source,
+            field=field,
+            row=row,
+            grain=_grain(grain),
+            begin=_microseconds(begin),
+            end=_microseconds(end),
         )
-        check_format(what, form)
-        pieces = export_chunks(session, source, what, form)
+        check_format(query, form)
+        chunks = export_chunks(session, source, query, form)
         if output is None:
-            for piece in pieces:
-                sys.stdout.buffer.write(piece)
+            for chunk in chunks:
+                sys.stdout.buffer.write(chunk)
             return
         try:
             with output.open("wb") as file:
-                file.writelines(pieces)
+                file.writelines(chunks)
         except OSError as error:
             raise TarantulaError(f"{output} cannot be written: {error.strerror}.") from error
     print(f"{output}: {output.stat().st_size:,} bytes.")
 
 
 def register(app: typer.Typer) -> None:
-    """Give a group the commands of this file."""
+    """Add the commands of this file to a group."""
     for command in (events, history, export):
         app.command(command.__name__)(command)
 
 
-def _as_dict(config: SourceConfig, what: ExportQuery, drawn: Any, kept: Any) -> dict[str, Any]:
+def _as_dict(config: SourceConfig, query: ExportQuery, charts: Any, retention: Any) -> dict[str, Any]:
     return {
         "retention": str(config.retention),
         "series": [
             {
-                "field": one.field,
-                "row": one.row,
-                "zone": one.zone,
-                "grain": drawn[one.id].grain.name.lower(),
-                "step": drawn[one.id].step,
-                "is_exact": drawn[one.id].is_exact,
+                "field": series.field,
+                "row": series.row,
+                "zone": series.zone,
+                "grain": charts[series.id].grain.name.lower(),
+                "step": charts[series.id].step,
+                "is_exact": charts[series.id].is_exact,
                 "points": [
                     {"at": moment_of(point.at).isoformat(), "count": point.summary.count}
-                    | {way.value: point.summary.value(way) for way in Aggregation if way not in _LEFT_OUT}
-                    for point in drawn[one.id].points
+                    | {way.value: point.summary.value(way) for way in Aggregation if way not in OMITTED_AGGREGATIONS}
+                    for point in charts[series.id].points
                 ],
-                "kept": kept[one.id].as_dict(),
+                "kept": retention[series.id].as_dict(),
             }
-            for one in what.series
+            for series in query.series
         ],
     }
-
-
-_LEFT_OUT = (Aggregation.COUNT, Aggregation.MODE)
 
 
 def _aggregation(config: SourceConfig, key: str) -> Aggregation:
@@ -178,15 +192,15 @@ def _grain(name: str) -> Grain:
         return Grain[name.strip().upper().removesuffix("S")]
     except KeyError as error:
         known = ", ".join(grain.name.lower() for grain in Grain)
-        raise TarantulaError(f"{name[:40]!r} is nothing that is kept. Choose one of {known}.") from error
+        raise TarantulaError(f"{name[:40]!r} is not a level. Choose one of {known}.") from error
 
 
-def _moment(text: str | None) -> int | None:
+def _microseconds(text: str | None) -> int | None:
     try:
-        read = parse_moment(text, Config().zone)
+        moment = parse_moment(text, Config().zone)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
-    return None if read is None else int(read.timestamp()) * 1_000_000
+    return None if moment is None else int(moment.timestamp()) * 1_000_000
 
 
 def _now() -> int:

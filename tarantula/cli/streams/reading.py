@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -10,10 +9,12 @@ import typer
 
 from tarantula.cli.entry_point import EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.streams.source_options import local_second
-from tarantula.cli.terminal import console, table, write_json
+from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
+from tarantula.services.context import local_context
+from tarantula.services.streams import values
 from tarantula.streams import require_packages
 from tarantula.streams.ingest import put_aside
 from tarantula.streams.ingest.outcome import FailedReading, IngestResult
@@ -21,54 +22,84 @@ from tarantula.streams.sources import registry
 from tarantula.streams.values.value import Value
 
 
+class ReviewAction(StrEnum):
+    """What ``aside`` does."""
+
+    LIST = "list"
+    ACCEPT = "accept"
+    DISMISS = "dismiss"
+
+
 def read(
-    beside: Annotated[int | None, typer.Option(metavar="PID", help="As long as this parent process.")] = None,
+    beside: Annotated[int | None, typer.Option(metavar="PID", help="Run as long as this parent process.")] = None,
 ) -> None:
     """Read every source when it is due, until Ctrl-C."""
     require_packages()
     Config().make_home()
-    spider = _crawl({"TARANTULA_BESIDE": beside or 0})
+    spider = _run_spider({"TARANTULA_BESIDE": beside or 0})
     if spider is None or spider.collection.trouble is not None:
         raise typer.Exit(EXIT_REFUSED)
 
 
 def poll(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The source.")],
-    dry: Annotated[bool, typer.Option("--dry", help="Keep nothing of it.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
+    dry: Annotated[bool, typer.Option("--dry", help="Store nothing.")] = False,
+    as_json: Json = False,
 ) -> None:
-    """Read one source once, now, and show what was read."""
+    """Read one source once, now, and show the values."""
     require_packages()
     with open_database() as database, database.reading() as session:
         registry.validated_config(registry.get(session, name))
-    spider = _crawl({"LOG_LEVEL": "ERROR"}, poll=name)
+    spider = _run_spider({"LOG_LEVEL": "ERROR"}, poll=name)
     from tarantula.streams.reading.reader import ingest_polled
 
     attempt = spider.collection.attempt if spider is not None else None
     if attempt is None:
         raise TarantulaError(f"{name} was not read.")
     with open_database() as database:
-        kept = ingest_polled(database, attempt, is_dry=dry)
+        result = ingest_polled(database, attempt, is_dry=dry)
     if isinstance(attempt.outcome, FailedReading):
-        # What happened now, whatever is said of it in general.
-        kept.status, kept.sentence = attempt.outcome.status, attempt.outcome.sentence
+        # Show the failure of this reading instead of the status of the source.
+        result.status, result.sentence = attempt.outcome.status, attempt.outcome.sentence
     if as_json:
-        write_json(_as_dict(kept))
+        write_json(_as_dict(result))
     else:
-        _show(kept, dry)
+        _show(result, dry)
 
 
-def _crawl(settings: dict[str, Any], **arguments: str) -> Any:
-    """Run the spider in this process; return it, if it began."""
+def aside(
+    action: Annotated[ReviewAction, typer.Argument(help="What to do.")] = ReviewAction.LIST,
+    which: Annotated[str, typer.Argument(metavar="WHICH", help="A source to list, or the number to decide.")] = "",
+    as_json: Json = False,
+    by: Annotated[str | None, typer.Option("--by", help="Who decides; default your login name.")] = None,
+) -> None:
+    """List doubtful texts that were put aside, and accept or dismiss one as the value."""
+    if action is ReviewAction.LIST:
+        _list_put_aside(which or None, as_json)
+        return
+    if not which.isdigit():
+        raise TarantulaError(f"Give the number of a text that was put aside, as `tarantula stream aside {action} 3`.")
+    number = int(which)
+    with local_context() as context:
+        if action is ReviewAction.ACCEPT:
+            value = values.accept_put_aside(context, number, by)
+            print(f"{value} is the value. The source is read from its place from now on.")
+        else:
+            values.dismiss_put_aside(context, number, by)
+            print(f"Number {number} is dismissed.")
+
+
+def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
+    """Run the spider in this process; return it, or ``None`` if it did not start."""
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
     from tarantula.spiders.streams import StreamsSpider
 
-    used = Settings()
-    used.setmodule("tarantula.settings", priority="project")
-    used.setdict(settings, priority="cmdline")
-    process = AsyncCrawlerProcess(used)
+    spider_settings = Settings()
+    spider_settings.setmodule("tarantula.settings", priority="project")
+    spider_settings.setdict(settings, priority="cmdline")
+    process = AsyncCrawlerProcess(spider_settings)
     crawler = process.create_crawler(StreamsSpider)
     process.crawl(crawler, **arguments)
     process.start()
@@ -76,79 +107,47 @@ def _crawl(settings: dict[str, Any], **arguments: str) -> Any:
     return None if process.bootstrap_failed else crawler.spider
 
 
-def _as_dict(kept: IngestResult) -> dict[str, Any]:
-    """Return what was read for JSON; the keys are an interface."""
+def _as_dict(result: IngestResult) -> dict[str, Any]:
+    """Return the result as JSON values; the keys are stable."""
     return {
-        "status": kept.status,
-        "sentence": kept.sentence,
+        "status": result.status,
+        "sentence": result.sentence,
         "values": [
-            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": _unit(kept, field, value)}
-            for (field, row), value in kept.values.items()
+            {"field": field, "row": row, "kind": value.kind, "value": value.text, "unit": _unit(result, field, value)}
+            for (field, row), value in result.values.items()
         ],
-        "events": len(kept.events),
+        "events": len(result.events),
         "put_aside": [
             {"field": doubt.field, "row": doubt.row, "read": doubt.text[:1000], "why": doubt.why}
-            for doubt in kept.aside
+            for doubt in result.aside
         ],
-        "missing": kept.missing,
+        "missing": result.missing,
     }
 
 
-def _show(kept: IngestResult, dry: bool) -> None:
+def _show(result: IngestResult, dry: bool) -> None:
     drawn = table("field", "row", "value", "kind", "unit")
-    for (field, row), value in kept.values.items():
-        drawn.add_row(field, row, value.text, value.kind, _unit(kept, field, value))
-    if kept.values:
+    for (field, row), value in result.values.items():
+        drawn.add_row(field, row, value.text, value.kind, _unit(result, field, value))
+    if result.values:
         console().print(drawn)
-    for doubt in kept.aside:
+    for doubt in result.aside:
         where = " ".join(part for part in (doubt.field, doubt.row) if part)
         print(f"Put aside: {where}: {doubt.text[:80]!r}. {doubt.why}")
-    for field, sentence in kept.missing.items():
+    for field, sentence in result.missing.items():
         print(f"Missing: {field}. {sentence}")
-    if kept.sentence and not (kept.aside or kept.missing):
-        print(kept.sentence)
-    number = len(kept.events)
-    print("Nothing is kept." if dry else f"{number} event{'' if number == 1 else 's'} kept.")
+    if result.sentence and not (result.aside or result.missing):
+        print(result.sentence)
+    number = len(result.events)
+    print("Nothing is stored." if dry else f"{number} event{'' if number == 1 else 's'} stored.")
 
 
-def _unit(kept: IngestResult, field: str, value: Value) -> str:
-    """Return the unit in which a value is kept, whatever the page wrote behind it."""
-    return kept.config.field(field).unit or value.unit
+def _unit(result: IngestResult, field: str, value: Value) -> str:
+    """Return the unit of the stored value: that of the field, or that on the page."""
+    return result.config.field(field).unit or value.unit
 
 
-class ReviewAction(StrEnum):
-    """What can be done."""
-
-    LIST = "list"
-    ACCEPT = "accept"
-    DISMISS = "dismiss"
-
-
-def aside(
-    act: Annotated[ReviewAction, typer.Argument(help="What is done.")] = ReviewAction.LIST,
-    which: Annotated[str, typer.Argument(metavar="WHICH", help="A source to list, or the number to decide on.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="For a program to read.")] = False,
-    by: Annotated[str | None, typer.Option("--by", help="Who decides; the login name unless told.")] = None,
-) -> None:
-    """Show texts that may not be the value that was meant, and say of one that it is, or is not."""
-    if act is ReviewAction.LIST:
-        _aside_show(which or None, as_json)
-        return
-    from tarantula.streams.ingest import decisions
-
-    if not which.isdigit():
-        raise TarantulaError(f"Name the number of what was put aside, as `tarantula stream aside {act} 3`.")
-    who = by or getpass.getuser()
-    with open_database() as database, database.session() as session:
-        if act is ReviewAction.ACCEPT:
-            value = decisions.accept_text(session, int(which), who)
-            print(f"{value.text} is the value. Where it was found is where it is looked for from now on.")
-        else:
-            decisions.dismiss_text(session, int(which), who)
-            print(f"Number {which} is not shown any more.")
-
-
-def _aside_show(name: str | None, as_json: bool) -> None:
+def _list_put_aside(name: str | None, as_json: bool) -> None:
     with open_database() as database, database.reading() as session:
         rows = put_aside.pending_texts(session, name)
     if as_json:

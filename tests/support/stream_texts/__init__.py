@@ -1,6 +1,6 @@
-"""Texts as pages write them, each with a history of five of its kind and the exact value that it means.
+"""Texts as pages write them, each with a history of five similar texts and its exact value.
 
-The values are worked out by hand. ``NOW`` is when they are read: a Sunday at noon in Lisbon, an hour ahead of UTC.
+The values are worked out by hand. ``NOW`` is the time of reading: a Sunday at noon in Lisbon, an hour ahead of UTC.
 """
 
 from __future__ import annotations

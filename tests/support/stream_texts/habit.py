@@ -1,4 +1,4 @@
-"""A page that writes its values in one way, and when it is read."""
+"""One way in which a page writes its values, and the time of reading."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ NOW = datetime(2026, 6, 14, 12, 0, tzinfo=ZoneInfo("Europe/Lisbon"))
 
 
 class Habit(NamedTuple):
-    """A page that writes its values in one way."""
+    """One way in which a page writes its values."""
 
     where: str
     kind: ValueKind
     unit: str
     history: tuple[str, str, str, str, str]
     texts: dict[str, str]
-    """What each text means."""
+    """Value of each text."""
