@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from heapq import heappop, heappush
 
-from tarantula.items import FrontierEntry
+from tarantula.frontier.entry import FrontierEntry
 
 WINDOW_SIZE = 200
 """Waiting documents of one server in memory."""

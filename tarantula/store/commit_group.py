@@ -23,7 +23,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.frontier.entry import FrontierEntry, PreviousCapture
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome
 from tarantula.store.errors import is_database_away, is_lost_race, storage_error
 from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, Lease

@@ -17,7 +17,7 @@ from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import HTML_TYPES, charset_of
-from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.frontier.entry import FrontierEntry, PreviousCapture
 from tarantula.models import Document, InheritedRecord, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.bulk import chunks

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, select, text, update
 
 from tarantula.core.states import UNREACHED_STATES, DocumentState
-from tarantula.items import FrontierEntry
+from tarantula.frontier.entry import FrontierEntry
 from tarantula.models import UNDER_WAY, Document, LinkRow, Server, Visit
 from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.commit_group import FinishedDocument

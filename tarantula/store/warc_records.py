@@ -10,7 +10,7 @@ from hashlib import sha1
 from isal import isal_zlib
 
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import PreviousCapture
+from tarantula.frontier.entry import PreviousCapture
 from tarantula.store.warc_reader import GZIP_WBITS, unchunk
 
 WarcFields = Iterable[tuple[str, str]]

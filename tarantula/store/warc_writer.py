@@ -17,7 +17,7 @@ from uuid import uuid4
 
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.exchange import Exchange
-from tarantula.items import PreviousCapture
+from tarantula.frontier.entry import PreviousCapture
 from tarantula.store import warc_records
 from tarantula.store.errors import write_errors
 

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine
 from tarantula.core.states import COLLECTED_STATES, is_final
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.politeness import ServerPause
-from tarantula.items import FrontierEntry
+from tarantula.frontier.entry import FrontierEntry
 from tarantula.links.link import Link
 from tarantula.store.commit_group import (
     CommitGroup,
