@@ -119,7 +119,7 @@ def is_cross_site(connection: HTTPConnection) -> bool:
     if site is not None and site not in OWN_SITES and not _follows_link(connection):
         return True
     origin = connection.headers.get("origin")
-    return origin is not None and not _is_own(connection, origin)
+    return origin is not None and not _is_own_origin(connection, origin)
 
 
 def _follows_link(connection: HTTPConnection) -> bool:
@@ -130,7 +130,7 @@ def _follows_link(connection: HTTPConnection) -> bool:
     )
 
 
-def _is_own(connection: HTTPConnection, origin: str) -> bool:
+def _is_own_origin(connection: HTTPConnection, origin: str) -> bool:
     try:
         theirs, ours = urlsplit(origin), urlsplit(f"//{connection.headers.get('host', '')}")
         scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
@@ -181,36 +181,31 @@ class AuthMiddleware:
             await _refuse(RequestRefused(503, str(error)), scope, receive, send)
             return
         self._set_state(connection, person)
-        if person is None and not _is_open(connection):
+        if person is None and not _is_anonymous(connection):
             await _redirect_to_login(connection, receive, send)
         elif scope["type"] == "http":
-            answer = (
-                send if person is None or person.session is None else self._end_when_ended(connection, person, send)
-            )
-            await self._app(scope, _limit_body(receive), answer)
+            if person is not None and person.session is not None:
+                send = self._end_when_ended(connection, person, send)
+            await self._app(scope, _limit_body(receive), send)
         else:
             assert person is not None, "WebSocket connections need a login"
             await self._app(scope, self._disconnect_when_ended(connection, person, receive), send)
 
     async def _person(self, connection: HTTPConnection) -> Person | None:
         path = connection.scope["path"]
-        if _is_file(connection):
+        if _is_public(connection):
             return None
         kind, _, token = connection.headers.get("authorization", "").partition(" ")
         if kind and path.startswith(TOKEN_PATHS):
-            return (
-                await run_in_threadpool(self._authenticator.person_of_token, token.strip())
-                if kind.lower() == "bearer"
-                else None
-            )
+            if kind.lower() != "bearer":
+                return None
+            return await run_in_threadpool(self._authenticator.person_of_token, token.strip())
         secret = connection.cookies.get(SESSION_COOKIE)
         # Event streams are no sign that a user is present.
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
-        return (
-            await run_in_threadpool(self._authenticator.person_of_session, secret, present=not is_stream)
-            if secret
-            else None
-        )
+        if not secret:
+            return None
+        return await run_in_threadpool(self._authenticator.person_of_session, secret, present=not is_stream)
 
     def _set_state(self, connection: HTTPConnection, person: Person | None) -> None:
         state = connection.scope.setdefault("state", {})
@@ -270,13 +265,13 @@ class RequestRefused(Exception):
         self.status = status
 
 
-def _is_file(connection: HTTPConnection) -> bool:
+def _is_public(connection: HTTPConnection) -> bool:
     return connection.scope.get("method") in SAFE_METHODS and connection.scope["path"].startswith(PUBLIC_PATHS)
 
 
-def _is_open(connection: HTTPConnection) -> bool:
+def _is_anonymous(connection: HTTPConnection) -> bool:
     is_request = connection.scope["type"] == "http"
-    return is_request and (_is_file(connection) or connection.scope["path"].startswith(ANONYMOUS_PATHS))
+    return is_request and (_is_public(connection) or connection.scope["path"].startswith(ANONYMOUS_PATHS))
 
 
 async def _redirect_to_login(connection: HTTPConnection, receive: Receive, send: Send) -> None:
@@ -291,12 +286,12 @@ async def _redirect_to_login(connection: HTTPConnection, receive: Receive, send:
 
 def _check_request(connection: HTTPConnection) -> None:
     if is_cross_site(connection):
-        raise RequestRefused(403, "This was asked by a page of another site, and is refused.")
+        raise RequestRefused(403, "The request comes from a page of another site and is refused.")
     path = connection.scope["path"]
     if path not in ANY_TEXT_PATHS:
         path += connection.scope["query_string"].decode("latin-1")
     if "\0" in path or "%00" in path:
-        raise RequestRefused(400, "The address holds a zero byte, which is no text.")
+        raise RequestRefused(400, "The address contains a NUL character.")
     if int(_valid_length(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
         raise RequestRefused(413, f"The request is larger than {MAX_REQUEST_BYTES:,} bytes, which is the limit.")
 

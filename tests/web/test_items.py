@@ -94,7 +94,7 @@ def look_through_servers(window: Page, urn: str) -> None:
     expect(refused).to_contain_text("refused")
     refused.get_by_role("button", name="Settings").click()
     window.get_by_label("Pause").fill("7")
-    window.get_by_role("button", name="Decide").click()
+    window.get_by_role("button", name="Save").click()
     expect(window.get_by_text("Pause 7")).to_be_visible()
 
 

@@ -208,7 +208,7 @@ def follow_json_values(window: Page, url: str) -> None:
     window.get_by_role("button", name="Open").click()
     window.get_by_role("checkbox", name="main.temp: 21.5").click()
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("21.5")
-    window.get_by_role("radio", name="Every row of stations, by its name").click()
+    window.get_by_role("radio", name="Every row of stations, by name").click()
     window.get_by_role("checkbox", name="t: 21").click()
     expect(window.get_by_role("cell", name="Porto").first).to_be_visible()
 

@@ -75,7 +75,7 @@ def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: PickerServ
     assert shown.get(f"/{shown.tickets.sign(first)}/picked/{first}/page").status == 403
     assert shown.get(f"/x/picked/{first}/image/0").status == 403
     gone = ticket_for(shown.tickets, "gone")
-    assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is not open any more. Open it again."
+    assert shown.get(f"/{gone}/picked/gone/page").body == b"This page is no longer open. Open it again."
 
 
 def test_only_images_and_style_sheets_are_proxied(shown: Showing, picking: PickerService) -> None:
@@ -108,7 +108,7 @@ def test_pages_expire_and_the_oldest_is_closed_first() -> None:
     now = 0.0
     pages, look = OpenPages(lambda: now), look_at("<p>1")
     own = [pages.put(look, "ana") for _ in range(MAX_PAGES_PER_ACCOUNT + 1)]
-    with pytest.raises(TarantulaError, match="not open any more"):
+    with pytest.raises(TarantulaError, match="no longer open"):
         pages.get(own[0])
     assert pages.get(own[1]) is look
     for number in range(MAX_PAGES):
@@ -116,7 +116,7 @@ def test_pages_expire_and_the_oldest_is_closed_first() -> None:
     assert len(pages) == MAX_PAGES
     last = pages.put(look, "rui")
     now = PAGE_SECONDS
-    with pytest.raises(TarantulaError, match="not open any more"):
+    with pytest.raises(TarantulaError, match="no longer open"):
         pages.get(last)
     assert len(pages) == 0
 

@@ -44,7 +44,7 @@ def check_source_form(window: Page) -> None:
     interval.fill("5m")
     unit.fill("m/s")
     window.get_by_role("button", name="Guardar").click()
-    expect(window.get_by_text("weather.lisboa foi alterada")).to_be_visible()
+    expect(window.get_by_text("weather.lisboa foi guardado")).to_be_visible()
     expect(error_at(interval)).to_have_count(0)
     check_request_form(window)
     window.get_by_text("Avançado: opções do adaptador").click()
@@ -82,7 +82,7 @@ def check_request_form(window: Page) -> None:
     expect(error_at(body)).to_contain_text("O que se envia não é JSON (linha 1, letra 10).")
     body.fill('{"town": "Lisboa"}')
     save.click()
-    expect(window.get_by_text("weather.lisboa foi alterada").last).to_be_visible()
+    expect(window.get_by_text("weather.lisboa foi guardado").last).to_be_visible()
     expect(error_at(body)).to_have_count(0)
 
 

@@ -79,10 +79,10 @@ def _check_values(body: Any) -> None:
         value = pending.pop()
         if isinstance(value, str):
             if not _is_text(value):
-                raise TarantulaError(f"{value[:40]!r} holds a zero byte or half a character, which is no text.")
+                raise TarantulaError(f"{value[:40]!r} contains a NUL character or a lone surrogate.")
         elif isinstance(value, int | float):
             if not math.isfinite(value) or abs(value) > MAX_JSON_NUMBER:
-                raise TarantulaError(f"A number is at most {MAX_JSON_NUMBER}, and {str(value)[:40]} is not.")
+                raise TarantulaError(f"Numbers may be at most {MAX_JSON_NUMBER}; {str(value)[:40]} is larger.")
         elif isinstance(value, dict):
             pending += [*value.keys(), *value.values()]
         elif isinstance(value, list):
@@ -150,7 +150,7 @@ async def _not_found(request: Request) -> Response:
     """Return 405 if the address exists for other methods, else 404; only for addresses below /api."""
     allowed = [method for method in HTTP_METHODS if _has_route({**request.scope, "method": method})]
     if allowed:
-        sentence = f"{request.method} cannot be done here; {', '.join(allowed)} can."
+        sentence = f"{request.method} is not allowed here; allowed: {', '.join(allowed)}."
         return JSONResponse({"detail": sentence}, 405, {"Allow": ", ".join(allowed)})
     return JSONResponse({"detail": f"There is nothing at {request.url.path[:200]}."}, 404)
 

@@ -111,7 +111,7 @@ def column_label(column: ViewColumn) -> str:
 LEGEND = {"type": "scroll", "bottom": 0}
 MAX_SHARED_UNITS = 2
 """Units that share a panel, on the left and right axis; with more, each unit has its own panel."""
-HIGH, PANEL, HEAD, FOOT, GAP = 288, 112, 30, 62, 34
+CHART_HEIGHT, PANEL_HEIGHT, TOP_MARGIN, BOTTOM_MARGIN, PANEL_GAP = 288, 112, 30, 62, 34
 """Pixels: chart, panel, margin above and below the panels, gap between two panels."""
 LEFT, RIGHT = 52, 16
 
@@ -130,15 +130,24 @@ class ChartScales(NamedTuple):
     @property
     def height(self) -> int:
         """Total height in pixels."""
-        return HIGH if self.panels == 1 else HEAD + FOOT + self.panels * PANEL + (self.panels - 1) * GAP
+        return (
+            CHART_HEIGHT
+            if self.panels == 1
+            else TOP_MARGIN + BOTTOM_MARGIN + self.panels * PANEL_HEIGHT + (self.panels - 1) * PANEL_GAP
+        )
 
     def grids(self, *, legend: bool) -> list[dict[str, Any]]:
         """Return the ECharts grid of each panel."""
         if self.panels == 1:
-            return [{"left": 8, "right": 12, "top": HEAD, "bottom": 36 if legend else 8, "containLabel": True}]
+            return [{"left": 8, "right": 12, "top": TOP_MARGIN, "bottom": 36 if legend else 8, "containLabel": True}]
         # Equal left edges, so that the time axes line up.
         return [
-            {"left": LEFT, "right": RIGHT, "top": HEAD + panel * (PANEL + GAP), "height": PANEL}
+            {
+                "left": LEFT,
+                "right": RIGHT,
+                "top": TOP_MARGIN + panel * (PANEL_HEIGHT + PANEL_GAP),
+                "height": PANEL_HEIGHT,
+            }
             for panel in range(self.panels)
         ]
 

@@ -40,15 +40,17 @@ class PairsField:
                 pairs[name] = value
             elif line.strip():
                 # The line may contain a secret, so the message does not repeat it.
-                message = f"Line {number} is not what is wanted here. Write it as name{self._sign}value."
+                message = f"Line {number} is not valid. Write it as name{self._sign}value."
                 raise TarantulaError(message, fields={self._field: message})
         return pairs
 
 
 def variables_field(values: Mapping[str, str]) -> PairsField:
     """Return the field for variables."""
-    label = _("They replace {name} in the address, in steps and in the request. Only you and administrators see them.")
-    return PairsField("variables", _("Variables, one per line: name=value"), label, "=", values)
+    help_text = _(
+        "They replace {name} in the address, in steps and in the request. Only you and administrators see them."
+    )
+    return PairsField("variables", _("Variables, one per line: name=value"), help_text, "=", values)
 
 
 METHOD_LABELS = {
@@ -73,7 +75,9 @@ class RequestForm:
         )
         self._body = text_area(_("Request body"), values["body"])
         self._body.props(f'input-class=font-mono maxlength={LONGEST_BODY} aria-describedby="help-body"')
-        text_element("p", _("With POST: JSON, a form as town=Lisboa&unit=C, or XML."), "help").props('id="help-body"')
+        text_element("p", _("With POST: JSON, a form such as town=Lisboa&unit=C, or XML."), "help").props(
+            'id="help-body"'
+        )
 
     @property
     def controls(self) -> dict[str, FormControl]:
@@ -228,7 +232,7 @@ class SourceForm:
         except ValueError as error:
             raise _json_error(f"This is not JSON: {error}.") from error
         if not isinstance(rest, dict) or not isinstance(rest.get(PLACES_KEY, {}), dict):
-            raise _json_error("This is not what was there: names in quotes, and behind each what it is.")
+            raise _json_error("This is not a JSON object with the original keys.")
         return rest
 
     def _controls(self) -> dict[str, FormControl]:

@@ -109,7 +109,7 @@ class ViewCard:
         """
         built_for: list[object] = []
 
-        def open_it() -> None:
+        def open_menu() -> None:
             set_language(self._language)
             if built_for != [about()]:
                 built_for[:] = [about()]
@@ -118,7 +118,7 @@ class ViewCard:
                     fill()
             menu.open()
 
-        with icon_button(icon, label).props("aria-haspopup=menu").on_click(open_it):
+        with icon_button(icon, label).props("aria-haspopup=menu").on_click(open_menu):
             menu = ui.menu().props("auto-close no-parent-event role=menu")
 
     def _kinds(self) -> None:
@@ -235,10 +235,10 @@ class Board:
         await self._save_order()
 
     async def _move(self, card: ViewCard, by: int) -> None:
-        place = self._cards.index(card)
-        target = min(max(place + by, 0), len(self._cards) - 1)
-        if target != place:
-            self._cards.insert(target, self._cards.pop(place))
+        index = self._cards.index(card)
+        target = min(max(index + by, 0), len(self._cards) - 1)
+        if target != index:
+            self._cards.insert(target, self._cards.pop(index))
             card.element.move(self._grid, target)
             await self._save_order()
             # Keep the keyboard focus on the handle.

@@ -22,7 +22,7 @@ from tarantula.streams.views.config import (
 from tarantula.streams.views.expression import parse_expression
 from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.charts import categories, map, network
-from tarantula.web.charts.base import HIGH, scales_of
+from tarantula.web.charts.base import CHART_HEIGHT, scales_of
 from tarantula.web.charts.categories import bar_chart, cloud_tags, gauge_chart, pie_chart, treemap_chart
 from tarantula.web.charts.map import MapBody
 from tarantula.web.charts.network import network_chart
@@ -116,7 +116,7 @@ def _shape(options: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _height(projection: ViewProjection) -> int:
-    return scales_of(projection).height if is_draggable(projection) else HIGH
+    return scales_of(projection).height if is_draggable(projection) else CHART_HEIGHT
 
 
 MAX_ROWS = 100

@@ -32,7 +32,7 @@ MICROSECONDS = 1_000_000
 ZOOM_FACTOR = 2.0
 MOVE_FRACTION = 0.5
 """Part of its length by which a window moves."""
-SHORTEST, LONGEST = 10.0, 36525 * 86400.0
+MIN_WINDOW_SECONDS, MAX_WINDOW_SECONDS = 10.0, 36525 * 86400.0
 
 
 class TimeWindow:
@@ -60,7 +60,7 @@ class TimeWindow:
 
     def drag(self, begin: int, end: int) -> None:
         """Move the window; if it ends at the present, it follows the present again."""
-        self.seconds = min(max((end - begin) / MICROSECONDS, SHORTEST), LONGEST)
+        self.seconds = min(max((end - begin) / MICROSECONDS, MIN_WINDOW_SECONDS), MAX_WINDOW_SECONDS)
         self._end = None if end >= now_microseconds() else max(end, int(self.seconds * MICROSECONDS))
 
     def move(self, windows: float) -> None:
@@ -70,7 +70,7 @@ class TimeWindow:
 
     def zoom(self, by: float) -> None:
         """Change the length of the window; its end stays."""
-        self.seconds = min(max(self.seconds * by, SHORTEST), LONGEST)
+        self.seconds = min(max(self.seconds * by, MIN_WINDOW_SECONDS), MAX_WINDOW_SECONDS)
 
     def follow(self) -> None:
         """Follow the present again."""
@@ -84,7 +84,7 @@ def now_microseconds() -> int:
 
 MARGIN_WINDOWS = 1.0
 """Windows that are loaded on each side of the visible one, for dragging."""
-AT_MOST, AT_LEAST = 1200, 150
+MAX_TRACK_POINTS, MIN_TRACK_POINTS = 1200, 150
 """Points per track, including the margins."""
 MAX_POINTS_TOGETHER = 3600
 """Points of all tracks together; many tracks share the screen and the connection."""
@@ -101,10 +101,10 @@ KINDS_WITHOUT_TABLE = frozenset({ViewKind.TEXT, ViewKind.ONE_LINE, ViewKind.TABL
 class ViewPane:
     """The contents of a view card."""
 
-    def __init__(self, context: ServiceContext, view: ViewConfig, seen: Callable[[ViewProjection], None]) -> None:
+    def __init__(self, context: ServiceContext, view: ViewConfig, on_loaded: Callable[[ViewProjection], None]) -> None:
         self.view = view
         self.projection: ViewProjection | None = None
-        self._context, self._language, self._on_loaded = context, language(), seen
+        self._context, self._language, self._on_loaded = context, language(), on_loaded
         self._window = TimeWindow(view.window)
         self._body: ViewBody | None = None
         self._is_loading = self._is_reload_pending = False
@@ -164,7 +164,7 @@ class ViewPane:
 
     def _points(self) -> int:
         tracks = len(self.projection.tracks) if self.projection is not None else 0
-        return min(AT_MOST, max(AT_LEAST, MAX_POINTS_TOGETHER // max(tracks, 1)))
+        return min(MAX_TRACK_POINTS, max(MIN_TRACK_POINTS, MAX_POINTS_TOGETHER // max(tracks, 1)))
 
     async def _load(self) -> None:
         set_language(self._language)
@@ -223,7 +223,7 @@ class ViewPane:
             await self.refresh()
 
     def _status_text(self, projection: ViewProjection) -> str:
-        read = max((seen.read_at or 0 for seen in projection.sources), default=0)
+        read = max((source.read_at or 0 for source in projection.sources), default=0)
         text = _("Read {when}", when=format_timestamp(read)) if read else _("Not read yet")
         if has_window(projection.view) and not self._window.follows:
             text += " · " + _(

@@ -145,7 +145,7 @@ class ViewFormRows:
         for index, condition in enumerate(self._conditions):
             with self._line("", self._conditions, index):
                 operand = ui.select(
-                    {condition["of"]: condition["of"], **names}, value=condition["of"], label=_("Value")
+                    {condition["of"]: condition["of"], **names}, value=condition["of"], label=_("What to compare")
                 )
                 operand.props("outlined dense").classes("min-w-0")
                 operand.on_value_change(lambda event, condition=condition: condition.update(of=event.value))

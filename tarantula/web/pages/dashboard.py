@@ -83,4 +83,4 @@ def _shared_view_row(context: ServiceContext, board: Board, row: ViewRow, prompt
     title = row.view.title or ", ".join(row.view.sources)
     text_element("span", f"{title} · {_(VIEW_KIND_LABELS[row.view.kind])} · {row.owner}", "grow min-w-0 break-words")
     button = ui.button(_("Copy to my dashboard"), on_click=copy).props("outline dense no-caps")
-    button.props["aria-label"] = _("Copy {name} to my dashboard", name=title)
+    button.props["aria-label"] = _("Copy to my dashboard: {name}", name=title)

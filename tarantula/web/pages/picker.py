@@ -44,7 +44,7 @@ class AccessForm:
         self._render = ui.switch(_("Load in a browser, with scripts"))
         with ui.expansion(_("Steps and variables")).classes("w-full border border-slate-300 rounded mb-2"):
             text_element("p", _("A browser performs the steps in order each time the source is read."), "help")
-            self._selection = ui.element("ol").classes("w-full m-0 p-0 list-none")
+            self._step_list = ui.element("ol").classes("w-full m-0 p-0 list-none")
             ui.button(_("Add a step"), icon="add", on_click=self._add).props("flat no-caps")
             self._variables = variables_field({})
         with ui.expansion(_("Request")).classes("w-full border border-slate-300 rounded mb-2"):
@@ -75,13 +75,13 @@ class AccessForm:
     def _add(self) -> None:
         if len(self._rows) >= MAX_STEPS:
             return
-        with self._selection:
+        with self._step_list:
             self._rows.append(_StepRow(self._remove))
         self._number_steps()
 
     def _remove(self, row: _StepRow) -> None:
         self._rows.remove(row)
-        self._selection.remove(row.element)
+        self._step_list.remove(row.element)
         self._number_steps()
 
     def _number_steps(self) -> None:
@@ -147,12 +147,12 @@ class PickerView:
         """Fetch the page and show it, or what it offers if it is no HTML page."""
         async with self._loading(self._errors):
             request = self._page_request()
-            answer, private = await picker_service(self._client).fetch(self._context.person, request)
+            response, private = await picker_service(self._client).fetch(self._context.person, request)
             self._request = request
-            if is_page(answer):
-                await self._show_page(answer, private)
+            if is_page(response):
+                await self._show_page(response, private)
             else:
-                await self._show_offers(answer)
+                await self._show_offers(response)
 
     async def _preview_source(self, values: dict[str, Any]) -> None:
         """Fetch the page of a ready-made source for a preview; errors are left to the caller."""
@@ -161,14 +161,14 @@ class PickerView:
             request = PageRequest(
                 values["url"], values.get("render", False), (), values.get("variables", {}), **request_fields
             )
-            answer, _private = await picker_service(self._client).fetch(self._context.person, request)
+            response, _private = await picker_service(self._client).fetch(self._context.person, request)
             self._request = request
             self._offers.hide()
             self._framed.set_visibility(False)
-            title = str(values.get("title") or "") or await run_in_thread(document_title, answer)
+            title = str(values.get("title") or "") or await run_in_thread(document_title, response)
             self._form.suggest(title=title, name=values.get("name", ""), tags=", ".join(values.get("tags", [])))
             self._form.suggest_interval(values.get("interval", 300.0))
-            await self._start_draft(await run_in_thread(SourceDraft.from_source, answer, values))
+            await self._start_draft(await run_in_thread(SourceDraft.from_source, response, values))
             self._category = values.get("category", "")
 
     @asynccontextmanager
@@ -185,20 +185,20 @@ class PickerView:
             self._notice.text = ""
             self._open_button.enable()
 
-    async def _show_page(self, answer: SourceResponse, private: bool) -> None:
-        key, page = await picker_service(self._client).open(self._context.person, answer, allow_private=private)
+    async def _show_page(self, response: SourceResponse, private: bool) -> None:
+        key, page = await picker_service(self._client).open(self._context.person, response, allow_private=private)
         # The draft comes first: a quick click has to apply to this page, not to the previous one.
-        await self._start_draft(SourceDraft(answer, page.tree))
+        await self._start_draft(SourceDraft(response, page.tree))
         self._offers.hide()
         self._framed.set_visibility(True)
         self._frame.show(frame_address(self._client, key))
-        self._suggest(page.page.title, answer.url)
+        self._suggest(page.page.title, response.url)
 
-    async def _show_offers(self, answer: SourceResponse) -> None:
-        offers = await run_in_thread(offers_of, answer)
+    async def _show_offers(self, response: SourceResponse) -> None:
+        offers = await run_in_thread(offers_of, response)
         self._framed.set_visibility(False)
-        self._suggest(await run_in_thread(document_title, answer), answer.url)
-        await self._offers.show(answer, offers)
+        self._suggest(await run_in_thread(document_title, response), response.url)
+        await self._offers.show(response, offers)
 
     async def _start_draft(self, draft: SourceDraft) -> None:
         self._draft = draft

@@ -43,7 +43,7 @@ STATUS_LABELS = {
 
 
 @page("/sources", mark("Sources"))
-def sources_page(context: ServiceContext, below: str = "", label: str = "") -> None:
+def sources_page(context: ServiceContext, below: str = "", words: str = "") -> None:
     """Show the levels of the name hierarchy and the sources below it."""
     heading(_("Sources"))
     reader_language = language()
@@ -53,7 +53,7 @@ def sources_page(context: ServiceContext, below: str = "", label: str = "") -> N
         )
         follow_button.classes("mb-2")
     _path(below)
-    line = ui.input(_("Search names, titles, descriptions and tags"), value=label).classes("w-full mb-2")
+    line = ui.input(_("Search names, titles, descriptions and tags"), value=words).classes("w-full mb-2")
     line.props('type=search outlined dense clearable debounce="200" maxlength=200')
     container = ui.element("div").classes("w-full")
 
@@ -120,8 +120,8 @@ def _row(row: SourceRow) -> dict[str, Any]:
 class HeldReadings:
     """Readings that were put aside and need a decision."""
 
-    def __init__(self, context: ServiceContext, row: SourceRow, decided: Callable[[], Awaitable[None]]) -> None:
-        self._context, self._row, self._decided = context, row, decided
+    def __init__(self, context: ServiceContext, row: SourceRow, on_decided: Callable[[], Awaitable[None]]) -> None:
+        self._context, self._row, self._on_decided = context, row, on_decided
         self._container = ui.element("div").classes("w-full")
 
     def show(self, rows: list[AsideRow]) -> None:
@@ -149,7 +149,7 @@ class HeldReadings:
         async def decide() -> None:
             with notify_errors():
                 await run_in_thread(values.decide_put_aside, self._context, self._row.name, row.id, decision)
-            await self._decided()
+            await self._on_decided()
 
         button = ui.button(label, icon=icon, on_click=decide).props("outline dense no-caps")
         button.props["aria-label"] = f"{label}: {row.read}"
@@ -202,15 +202,15 @@ def _actions(context: ServiceContext, row: SourceRow) -> None:
 
 def _removal(context: ServiceContext, name: str) -> ui.dialog:
     async def remove() -> None:
-        query.close()
+        confirmation.close()
         with notify_errors():
             await run_in_thread(sources.remove_source, context, name)
             ui.navigate.to("/sources")
 
-    with dialog(_("Remove")) as query:
+    with dialog(_("Remove")) as confirmation:
         text_element("p", _("Remove the source {name} and its history permanently?", name=name))
-        dialog_buttons(query, _("Remove"), remove, icon="delete")
-    return query
+        dialog_buttons(confirmation, _("Remove"), remove, icon="delete")
+    return confirmation
 
 
 class _LiveSection:
@@ -223,7 +223,7 @@ class _LiveSection:
         self._client.on_delete(lambda: source_poller(context.database).remove(self._listener))
         with section(_("State")):
             self._state = ui.element("div").classes("w-full")
-        self._asides = HeldReadings(context, row, self._reload)
+        self._held_readings = HeldReadings(context, row, self._reload)
         self._panes: list[ViewPane] = []
         if row.fields:
             with section(_("Current values")):
@@ -245,7 +245,7 @@ class _LiveSection:
             self._state.clear()
             with self._state:
                 _state(row)
-            self._asides.show(rows)
+            self._held_readings.show(rows)
             for pane in self._panes:
                 await pane.refresh()
 

@@ -121,8 +121,8 @@ class OfferList:
             await self.show(answer, offers, int(radio.value))
 
         text_element("p", _("What to follow"), "m-0 font-bold").props('id="offer-following"')
-        label = {number: _offer_label(offer) for number, offer in enumerate(offers)}
-        radio = ui.radio(label, value=chosen).props('aria-labelledby="offer-following"')
+        labels = {number: _offer_label(offer) for number, offer in enumerate(offers)}
+        radio = ui.radio(labels, value=chosen).props('aria-labelledby="offer-following"')
         radio.on_value_change(change)
 
     def _value(self, draft: SourceDraft, value: FieldSuggestion, *, fixed: bool) -> None:

@@ -32,7 +32,7 @@ MAX_PAGES_PER_ACCOUNT = 4
 class _OpenPage:
     page: PickerPage
     owner: str
-    until: float
+    expires_at: float
 
 
 class OpenPages:
@@ -61,12 +61,12 @@ class OpenPages:
         """Return the page of a key; raise `TarantulaError` if it is no longer open."""
         self._close_expired()
         if key not in self._pages:
-            raise TarantulaError("This page is not open any more. Open it again.")
+            raise TarantulaError("This page is no longer open. Open it again.")
         return self._pages[key].page
 
     def _close_expired(self) -> None:
         now = self._clock()
-        for key in [key for key, page in self._pages.items() if page.until <= now]:
+        for key in [key for key, page in self._pages.items() if page.expires_at <= now]:
             del self._pages[key]
 
 
@@ -88,13 +88,13 @@ def ticket_for(tickets: TicketSigner, key: str) -> str:
 
 def sandbox_routes(pages: OpenPages, client: PickerClient, tickets: TicketSigner) -> list[Route]:
     """Return the routes that serve open pages."""
-    show = _Endpoints(pages, client, tickets)
+    endpoints = _Endpoints(pages, client, tickets)
     prefix = "/{ticket}/picked/{key}"
     return [
-        Route(PICK_SCRIPT, show.script),
-        Route(f"{prefix}/page", show.page),
-        Route(f"{prefix}/sheet/{{number:int}}", show.sheet),
-        Route(f"{prefix}/image/{{number:int}}", show.image),
+        Route(PICK_SCRIPT, endpoints.script),
+        Route(f"{prefix}/page", endpoints.page),
+        Route(f"{prefix}/sheet/{{number:int}}", endpoints.sheet),
+        Route(f"{prefix}/image/{{number:int}}", endpoints.image),
     ]
 
 

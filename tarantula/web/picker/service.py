@@ -60,7 +60,7 @@ class PickerService:
     def __init__(self, user_agent: str) -> None:
         self.pages = OpenPages()
         self._client = PickerClient(user_agent)
-        self._rendering = PickerBrowser(self._client, user_agent)
+        self._browser = PickerBrowser(self._client, user_agent)
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
     def routes(self, tickets: TicketSigner) -> list[Route]:
@@ -78,7 +78,7 @@ class PickerService:
             private = await asyncio.to_thread(is_private_address, url)
             if request.render or request.steps:
                 headers = dict(request_fields.headers)
-                page = self._rendering.render(
+                page = self._browser.render(
                     url, request.steps, request.variables, allow_private=private, headers=headers
                 )
                 return await page, private
@@ -114,7 +114,7 @@ def picker_service(client: Client) -> PickerService:
     """Return the picker service of the app that serves a client."""
     service: PickerService | None = client.request.state.replay.picker
     if service is None:
-        raise TarantulaError("Pages cannot be pointed at here: there is no other origin to show them.")
+        raise TarantulaError("The picker is not available: there is no replay origin.")
     return service
 
 

@@ -37,7 +37,7 @@ class ReplayOrigin(NamedTuple):
         host = connection.url.hostname or ""
         host = f"[{host}]" if ":" in host else host
         if not _HOST.fullmatch(host):
-            raise TarantulaError("The request names no host, so archived pages cannot be shown. Ask by its name.")
+            raise TarantulaError("The request has no host name, so archived pages cannot be shown. Use its host name.")
         scheme = "https" if connection.url.scheme in ("https", "wss") else "http"
         return f"{scheme}://{host}:{self.port}"
 
@@ -46,7 +46,9 @@ def checked_address(address: str) -> str:
     """Return a valid origin without trailing slash; raise `TarantulaError` otherwise."""
     origin = address.rstrip("/")
     if address and not _ADDRESS.fullmatch(origin):
-        raise TarantulaError(f"{address[:100]!r} is no origin. Write it as https://replay.example.org, without a path.")
+        raise TarantulaError(
+            f"{address[:100]!r} is not an origin. Write it as https://replay.example.org, without a path."
+        )
     return origin
 
 
