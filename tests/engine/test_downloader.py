@@ -82,7 +82,7 @@ def test_stop_download_is_honoured(server: RawServer, stopping: str) -> None:
     assert made["html"]["flags"] == ["download_stopped"]
     assert made["html"].get("body", "") == ""
     assert made["html"].get("error") == ("StopDownload" if stopping == "fail" else None)
-    assert made["refused"]["error"] == "Refused"
+    assert made["refused"]["error"] == "RefusedByRule"
 
 
 def test_private_addresses_are_refused_when_the_settings_say_so(server: RawServer) -> None:
