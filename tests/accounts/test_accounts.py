@@ -1,4 +1,4 @@
-"""Accounts: made, changed, removed, and who may do it."""
+"""Accounts, sessions, tokens and the audit log, and who may change them."""
 
 from __future__ import annotations
 
@@ -59,21 +59,21 @@ def test_passwords_are_stored_as_argon2_hashes(desk: ServiceContext) -> None:
 
 
 @pytest.mark.parametrize("password", ["short", "", "x" * 1001, "lone surrogate \udc80"])
-def test_a_password_that_will_not_do_is_refused(desk: ServiceContext, password: str) -> None:
+def test_an_invalid_password_is_refused(desk: ServiceContext, password: str) -> None:
     with pytest.raises(TarantulaError, match="The password"):
         accounts.add_account(desk, "ivo", Role.READER, password)
     with pytest.raises(NotFoundError):
         accounts.get_account(desk, "ivo")
 
 
-def test_the_first_account_is_an_administrators(database: Database, database_config: Config) -> None:
+def test_the_first_account_must_be_an_administrator(database: Database, database_config: Config) -> None:
     desk = ServiceContext(database_config, database, Person("root", Role.ADMINISTRATOR))
     with pytest.raises(ConflictError, match="first account is an administrator's"):
         accounts.add_account(desk, "eva", Role.READER, PASSWORD)
     assert accounts.list_accounts(desk) == []
 
 
-def test_a_name_is_taken_once(desk: ServiceContext) -> None:
+def test_names_are_unique(desk: ServiceContext) -> None:
     with pytest.raises(ConflictError, match="There is already an account rui"):
         accounts.add_account(desk, "rui", Role.READER, PASSWORD)
     assert accounts.get_account(desk, "rui").role == Role.CURATOR
@@ -88,7 +88,9 @@ def test_a_name_is_taken_once(desk: ServiceContext) -> None:
     ],
     ids=["role", "disabled", "removed"],
 )
-def test_the_last_administrator_stays(desk: ServiceContext, change: Callable[[ServiceContext], object]) -> None:
+def test_the_last_administrator_cannot_be_removed(
+    desk: ServiceContext, change: Callable[[ServiceContext], object]
+) -> None:
     with pytest.raises(ConflictError, match="ana is the only administrator"):
         change(desk)
     accounts.add_account(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
@@ -96,7 +98,7 @@ def test_the_last_administrator_stays(desk: ServiceContext, change: Callable[[Se
 
 
 @pytest.mark.parametrize("name", ["rui", "eva"])
-def test_only_administrators_see_to_people(desk: ServiceContext, name: str) -> None:
+def test_only_administrators_manage_accounts(desk: ServiceContext, name: str) -> None:
     own = logged_in(desk, name)
     for attempt in (
         lambda: accounts.list_accounts(own),
@@ -110,7 +112,7 @@ def test_only_administrators_see_to_people(desk: ServiceContext, name: str) -> N
     assert [row.name for row in accounts.list_accounts(desk)] == ["ana", "eva", "rui"]
 
 
-def test_a_page_that_was_opened_before_cannot_change_anything_after(desk: ServiceContext) -> None:
+def test_an_open_page_cannot_change_anything_after_the_session_ended(desk: ServiceContext) -> None:
     ana, rui, eva = (logged_in(desk, name) for name in ("ana", "rui", "eva"))
     accounts.add_account(desk, "ivo", Role.ADMINISTRATOR, PASSWORD)
     accounts.edit_account(desk, "ana", role=Role.CURATOR)
@@ -123,7 +125,7 @@ def test_a_page_that_was_opened_before_cannot_change_anything_after(desk: Servic
             tokens.add_token(gone, "harvest", Role.READER)
 
 
-def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(desk: ServiceContext) -> None:
+def test_a_password_change_ends_all_other_sessions(desk: ServiceContext) -> None:
     here, elsewhere = logged_in(desk, "rui"), logged_in(desk, "rui")
     with pytest.raises(TarantulaError, match="not the current password"):
         accounts.change_password(here, "wrong wrong wrong", "another one altogether")
@@ -136,7 +138,7 @@ def test_whoever_changes_their_password_stays_logged_in_here_and_nowhere_else(de
 
 
 @pytest.mark.parametrize("column", ["seen_at", "expires_at"])
-def test_sessions_end_by_themselves(desk: ServiceContext, column: str) -> None:
+def test_sessions_expire(desk: ServiceContext, column: str) -> None:
     person = logged_in(desk, "rui").person
     assert person.session is not None
     past = datetime.now(UTC) - sessions.IDLE_TIMEOUT
@@ -145,7 +147,7 @@ def test_sessions_end_by_themselves(desk: ServiceContext, column: str) -> None:
         assert sessions.person_of(session, person.session) is None
 
 
-def test_a_token_is_never_more_than_its_account(desk: ServiceContext) -> None:
+def test_a_token_never_exceeds_the_role_of_its_account(desk: ServiceContext) -> None:
     rui = logged_in(desk, "rui")
     with pytest.raises(NotAllowed, match="needs an administrator"):
         tokens.add_token(rui, "too much", Role.ADMINISTRATOR)
@@ -162,7 +164,7 @@ def made_id(desk: ServiceContext, name: str) -> int | None:
         return session.scalar(select(Account.id).where(Account.name == name))
 
 
-def test_a_token_makes_no_tokens(desk: ServiceContext) -> None:
+def test_a_token_cannot_create_tokens(desk: ServiceContext) -> None:
     made = tokens.add_token(logged_in(desk, "rui"), "harvest", Role.READER)
     person = person_of_token(desk, made.secret)
     assert person is not None
@@ -175,7 +177,7 @@ def test_a_token_makes_no_tokens(desk: ServiceContext) -> None:
         pytest.fail("a reader's token was let in")
 
 
-def test_tokens_end_and_only_their_hash_is_stored(desk: ServiceContext) -> None:
+def test_tokens_expire_and_only_their_digest_is_stored(desk: ServiceContext) -> None:
     made = tokens.add_token(desk, "harvest", Role.READER, days=1, account="eva")
     with desk.database.session() as session:
         token = session.scalars(select(Token)).one()
@@ -185,7 +187,7 @@ def test_tokens_end_and_only_their_hash_is_stored(desk: ServiceContext) -> None:
     assert person_of_token(desk, made.secret) is None
 
 
-def test_tokens_are_seen_to_by_their_owners_and_by_administrators(desk: ServiceContext) -> None:
+def test_tokens_are_managed_by_owners_and_administrators(desk: ServiceContext) -> None:
     eva, rui = logged_in(desk, "eva"), logged_in(desk, "rui")
     made = tokens.add_token(eva, "harvest", Role.READER)
     assert tokens.list_tokens(rui) == []
@@ -199,7 +201,7 @@ def test_tokens_are_seen_to_by_their_owners_and_by_administrators(desk: ServiceC
     assert person_of_token(desk, made.secret) is None
 
 
-def test_the_audit_log_says_who_changed_what_and_nothing_that_failed(desk: ServiceContext) -> None:
+def test_the_audit_log_has_changes_but_no_failed_ones(desk: ServiceContext) -> None:
     ana = logged_in(desk, "ana")
     accounts.edit_account(ana, "rui", role=Role.READER)
     with pytest.raises(ConflictError):
@@ -221,7 +223,7 @@ def test_the_audit_log_says_who_changed_what_and_nothing_that_failed(desk: Servi
     assert PASSWORD not in accounts.list_audit(desk).model_dump_json()
 
 
-def test_what_a_program_changes_names_its_token(desk: ServiceContext) -> None:
+def test_changes_made_with_a_token_name_it(desk: ServiceContext) -> None:
     made = tokens.add_token(desk, "harvest", Role.ADMINISTRATOR, account="ana")
     person = person_of_token(desk, made.secret)
     assert person is not None

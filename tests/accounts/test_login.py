@@ -1,4 +1,4 @@
-"""Logins that fail are slowed down."""
+"""Failed logins are delayed."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_pauses_double_up_to_a_limit() -> None:
     assert pause_seconds(10**6, ADDRESS_LIMIT) == 900
 
 
-def test_a_name_that_failed_too_often_waits_even_with_the_right_password(known: Database) -> None:
+def test_a_name_with_many_failures_waits_even_with_the_right_password(known: Database) -> None:
     fail(known, NAME_LIMIT.free + 4, patiently=True)
     with pytest.raises(TooManyLogins, match=r"Try again in 1\d seconds") as refused:
         log_in(known, "ana", PASSWORD, "198.51.100.1")
@@ -65,27 +65,27 @@ def test_a_name_that_failed_too_often_waits_even_with_the_right_password(known: 
     fail(known, NAME_LIMIT.free)
 
 
-def test_names_that_nobody_has_are_slowed_down_alike(known: Database) -> None:
+def test_unknown_names_are_delayed_alike(known: Database) -> None:
     fail(known, NAME_LIMIT.free + 4, name="nobody", patiently=True)
     with pytest.raises(TooManyLogins):
         log_in(known, "nobody", PASSWORD, "198.51.100.1")
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000, "\udc80", "É", "../x"])
-def test_a_name_that_nobody_could_have_is_wrong_and_counts_for_its_address(known: Database, name: str) -> None:
+def test_an_invalid_name_counts_for_its_address(known: Database, name: str) -> None:
     fail(known, 1, name=name)
     with known.reading() as session:
         assert session.scalars(select(FailedLogin.who)).all() == [f"address {HERE}"]
 
 
-def test_an_address_that_tries_many_names_waits(known: Database) -> None:
+def test_an_address_with_many_names_waits(known: Database) -> None:
     guess_names(known, ADDRESS_LIMIT.free + 4)
     with pytest.raises(TooManyLogins):
         log_in(known, "ana", PASSWORD, HERE)
     assert log_in(known, "ana", PASSWORD, "198.51.100.1") is not None
 
 
-def test_somebody_with_an_account_does_not_wash_an_address_clean(known: Database) -> None:
+def test_a_successful_login_does_not_reset_its_address(known: Database) -> None:
     guess_names(known, ADDRESS_LIMIT.free + 3)
     let_pass(known, timedelta(minutes=15))
     assert log_in(known, "ana", PASSWORD, HERE) is not None
@@ -94,7 +94,7 @@ def test_somebody_with_an_account_does_not_wash_an_address_clean(known: Database
         log_in(known, "ana", PASSWORD, HERE)
 
 
-def test_failures_are_forgotten_after_a_day(known: Database) -> None:
+def test_failures_expire_after_a_day(known: Database) -> None:
     fail(known, NAME_LIMIT.free)
     let_pass(known, FAILURE_LIFETIME)
     fail(known, 1, name="other")
@@ -102,7 +102,7 @@ def test_failures_are_forgotten_after_a_day(known: Database) -> None:
         assert session.scalars(select(FailedLogin.who)).all() == [f"address {HERE}", "name other"]
 
 
-def test_guesses_that_come_together_do_not_slip_through(known: Database) -> None:
+def test_concurrent_guesses_are_all_counted(known: Database) -> None:
     def guess(_: int) -> bool:
         try:
             return log_in(known, "ana", "wrong wrong wrong", HERE) is None
@@ -114,14 +114,14 @@ def test_guesses_that_come_together_do_not_slip_through(known: Database) -> None
     assert tried == NAME_LIMIT.free
 
 
-def test_a_disabled_account_is_as_if_its_password_were_wrong(known: Database) -> None:
+def test_a_disabled_account_is_treated_as_a_wrong_password(known: Database) -> None:
     with known.session() as session:
         accounts.add(session, "ivo", Role.ADMINISTRATOR, PASSWORD)
         accounts.disable(session, accounts.get(session, "ivo"))
     assert log_in(known, "ivo", PASSWORD, HERE) is None
 
 
-def test_a_password_of_weaker_parameters_is_hashed_anew_when_it_is_used(
+def test_a_password_with_weaker_parameters_is_rehashed_at_login(
     known: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(credentials, "_hasher", lambda: PasswordHasher(time_cost=2, memory_cost=8, parallelism=1))

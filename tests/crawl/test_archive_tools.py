@@ -1,4 +1,4 @@
-"""What a collection leaves behind, read by the tools of the archive world."""
+"""The files of a collection, read by standard tools of web archiving."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_every_collected_document_has_its_record(collected: Collected) -> None:
     assert records[0]["warc-type"] == "warcinfo"
 
 
-def test_the_index_is_the_one_that_the_indexer_makes(collected: Collected) -> None:
+def test_the_index_is_that_of_an_independent_indexer(collected: Collected) -> None:
     ours = (collected.home / "items" / collected.urn / "indexes" / "index.cdxj").read_text().splitlines()
     assert sorted(tool("cdxj-indexer", "--sort", *collected.files).splitlines()) == ours
 
@@ -90,7 +90,7 @@ def test_pywb_replays_the_base_document(collected: Collected) -> None:
     assert body == collected.page
 
 
-def test_a_document_says_who_named_it(collected: Collected) -> None:
+def test_a_document_names_the_document_that_links_to_it(collected: Collected) -> None:
     by_url = {document["url"]: document for document in collected.documents}
     base = by_url[collected.base_url]
     assert (base["depth"], base["via"], base["state"]) == (0, None, 200)

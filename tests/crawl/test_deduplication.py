@@ -1,4 +1,4 @@
-"""A site that is collected twice is kept once, and every item is whole all the same."""
+"""A site that is collected twice is stored once, and every item is complete."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LARGEST_SHARE = 0.05
 SAME = ("state", "type", "size", "digest", "links", "depth", "charset", "etag", "last_modified")
 
 
-def test_an_unchanged_site_is_kept_once_and_every_item_is_whole(sqlite: Database, config: Config) -> None:
+def test_an_unchanged_site_is_stored_once_and_every_item_is_complete(sqlite: Database, config: Config) -> None:
     with UnchangedWeb() as web:
         describe(sqlite, "site", base_url=web.url(), depth=PAGES)
         collect("site")
@@ -52,7 +52,9 @@ def test_an_unchanged_site_is_kept_once_and_every_item_is_whole(sqlite: Database
         assert warc_bytes(config, third) < LARGEST_SHARE * handover.bytes
 
 
-def test_what_changed_or_cannot_be_read_is_kept_anew(postgresql_database: Database, postgresql_config: Config) -> None:
+def test_changed_or_unreadable_documents_are_stored_again(
+    postgresql_database: Database, postgresql_config: Config
+) -> None:
     database, config = postgresql_database, postgresql_config
     with UnchangedWeb() as web:
         describe(database, "site", base_url=web.url(), depth=PAGES)

@@ -1,4 +1,4 @@
-"""From the links of a page to rows of the table."""
+"""Links of a page become frontier rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def page(depth: int, identity: int = 1, kind: int = LinkKind.NAVIGATION) -> Fron
     return FrontierEntry(identity, f"http://h/{identity}", "h", depth, kind)
 
 
-def test_what_was_seen_is_not_found_again_but_its_link_is_kept() -> None:
+def test_a_known_url_gives_no_row_but_its_link_is_stored() -> None:
     seen = discovery()
     first, named = seen.discover(page(0), [Link("http://h/a")])
     again, also_named = seen.discover(page(0, 2), [Link("http://h/a")])
@@ -30,14 +30,14 @@ def test_what_was_seen_is_not_found_again_but_its_link_is_kept() -> None:
     assert named == also_named == {first[0].key: LinkKind.NAVIGATION}
 
 
-def test_a_shorter_way_is_found_again() -> None:
+def test_a_url_with_less_depth_gives_a_row_again() -> None:
     seen = discovery()
     seen.discover(page(1), [Link("http://h/a")])
     (row,), _ = seen.discover(page(0), [Link("http://h/a")])
     assert row.depth == 1
 
 
-def test_an_image_goes_where_a_page_does_not() -> None:
+def test_an_image_may_be_deeper_than_a_page() -> None:
     seen = discovery()
     (page_row,), _ = seen.discover(page(DEPTH), [Link("http://h/a.png")])
     (image_row,), _ = seen.discover(page(DEPTH), [Link("http://h/a.png", LinkKind.REQUISITE)])
@@ -45,13 +45,13 @@ def test_an_image_goes_where_a_page_does_not() -> None:
     assert (image_row.state, image_row.rule) == (-6, None)
 
 
-def test_a_redirect_is_no_step_and_stands_for_what_it_replaces() -> None:
+def test_a_redirect_keeps_depth_and_kind() -> None:
     image = page(DEPTH + 1, kind=LinkKind.REQUISITE)
     (row,), _ = discovery().discover(image, [Link("http://h/b.png", LinkKind.REDIRECT)])
     assert (row.depth, row.kind, row.redirects, row.state) == (DEPTH + 1, LinkKind.REQUISITE, 1, -6)
 
 
-def test_refusals_are_counted_and_kept_only_when_wanted() -> None:
+def test_refusals_are_counted_and_stored_only_with_keep_refused() -> None:
     links = [Link("http://no.h/"), Link("http://elsewhere/"), Link("http://elsewhere/")]
     for keep, kept in ((True, 2), (False, 0)):
         seen = discovery(keep)
@@ -61,7 +61,7 @@ def test_refusals_are_counted_and_kept_only_when_wanted() -> None:
         assert seen.refused == {"ServerExcluded": 1, "ServerNotAccepted": 1}
 
 
-def test_what_is_forgotten_is_only_asked_again() -> None:
+def test_a_full_cache_only_costs_queries() -> None:
     seen = discovery()
     many = [Link(f"http://h/{number}") for number in range(50)]
     first, _ = seen.discover(page(0), many)
@@ -70,6 +70,6 @@ def test_what_is_forgotten_is_only_asked_again() -> None:
     assert first == again
 
 
-def test_a_name_that_no_server_can_have_fits_the_table_all_the_same() -> None:
+def test_a_server_name_that_is_too_long_is_truncated() -> None:
     (row,), _ = discovery().discover(page(0), [Link(f"http://{'a' * 7000}.h:8080/")])
     assert (row.state, row.rule, row.server) == (-9, "UrlNotSane", "a" * 259)

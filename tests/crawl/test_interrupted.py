@@ -1,4 +1,4 @@
-"""A collection that is stopped, killed, or out of room loses nothing, and goes on where it was."""
+"""A collection that is stopped, killed, or out of disk space loses nothing, and resumes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def done(database: Database) -> int:
     return sum(state == 200 for state in states(database).values())
 
 
-def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web) -> None:
+def test_an_interrupted_item_resumes(database: Database, config: Config, web: Web) -> None:
     describe(database, "slow", base_url=web.url(), delay=0.1, robots=False)
     process = start([SCRAPY, "crawl", "slow"])
     wait_until(lambda: done(database) >= 5, process)
@@ -57,7 +57,7 @@ def test_it_goes_on_where_it_was(database: Database, config: Config, web: Web) -
     assert read_record(min(archive.glob("*.warc.gz")), 0).fields["WARC-Type"] == "warcinfo"
 
 
-def test_a_full_disk_is_a_clear_stop_and_a_clean_resume(sqlite: Database, web: Web) -> None:
+def test_a_full_disk_stops_the_item_and_it_resumes(sqlite: Database, web: Web) -> None:
     describe(sqlite, "full", base_url=web.url(), robots=False)
     process = subprocess.run(
         [SCRAPY, "crawl", "full"],
@@ -74,7 +74,7 @@ def test_a_full_disk_is_a_clear_stop_and_a_clean_resume(sqlite: Database, web: W
     assert set(states(sqlite).values()) == {200}
 
 
-def test_a_disk_that_is_full_from_the_beginning_is_a_sentence(sqlite: Database, web: Web) -> None:
+def test_a_disk_that_is_full_at_the_start_is_reported(sqlite: Database, web: Web) -> None:
     describe(sqlite, "full", base_url=web.url(), robots=False)
     process = subprocess.run(
         [SCRAPY, "crawl", "full"],
@@ -88,7 +88,7 @@ def test_a_disk_that_is_full_from_the_beginning_is_a_sentence(sqlite: Database, 
     assert "the disk is full or has failed" in process.stderr
 
 
-def test_an_item_that_is_archived_is_not_begun_again(sqlite: Database, web: Web) -> None:
+def test_an_archived_item_is_not_collected_again(sqlite: Database, web: Web) -> None:
     describe(sqlite, "once", base_url=web.url(), robots=False, depth=0)
     collect("once")
     urn = only_item(sqlite).urn
@@ -99,7 +99,7 @@ def test_an_item_that_is_archived_is_not_begun_again(sqlite: Database, web: Web)
     assert states(sqlite)[web.url("/1")] == DocumentState.OVER_LIMIT
 
 
-def test_it_ends_when_its_longest_duration_is_over(sqlite: Database, web: Web) -> None:
+def test_an_item_ends_at_its_maximum_duration(sqlite: Database, web: Web) -> None:
     describe(sqlite, "long", base_url=web.url(), robots=False, delay=1, max_duration=2)
     collect("long")
     item = only_item(sqlite)
@@ -114,7 +114,7 @@ def test_it_ends_when_its_longest_duration_is_over(sqlite: Database, web: Web) -
     assert later.deadline > item.deadline
 
 
-def test_files_roll_over_at_a_size(sqlite: Database, config: Config, web: Web) -> None:
+def test_warc_files_roll_over_at_a_size(sqlite: Database, config: Config, web: Web) -> None:
     describe(sqlite, "rolling", base_url=web.url(), robots=False)
     collect("rolling", TARANTULA_WARC_SIZE="200000")
     files = sorted((config.items / only_item(sqlite).urn / "archive").iterdir())

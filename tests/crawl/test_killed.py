@@ -1,4 +1,4 @@
-"""Killed at random moments, a collection comes to the same end; so it does when its database goes away."""
+"""A collection that is killed at random, or loses its database, has the same result."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def outcome(database: Database, name: str) -> dict[str, tuple[int, str | None]]:
         return {url: (state, digest) for url, state, digest in rows}
 
 
-def test_killed_again_and_again_it_comes_to_the_same_end(database: Database, config: Config, web: LargeWeb) -> None:
+def test_a_collection_killed_repeatedly_has_the_same_result(database: Database, config: Config, web: LargeWeb) -> None:
     dice = random.Random(7)
     wanted = {"base_url": web.base_url, "accept": ["127.0.0.*"], "depth": 30, "robots": False}
     for name in ("whole", "killed"):
@@ -73,9 +73,7 @@ def _urn(database: Database) -> str:
         return session.scalars(select(Item.urn).where(Item.urn.startswith("killed-"))).one()
 
 
-def test_a_database_that_goes_away_is_waited_for(
-    config: Config, web: LargeWeb, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unavailable_database_is_waited_for(config: Config, web: LargeWeb, monkeypatch: pytest.MonkeyPatch) -> None:
     with warnings.catch_warnings():
         # It complains at import of machines without XDG_RUNTIME_DIR, and then does without.
         warnings.simplefilter("ignore")

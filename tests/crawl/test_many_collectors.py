@@ -1,4 +1,4 @@
-"""Many collectors: they share an item, and no server is visited by two at a time."""
+"""Several collectors share an item, and never visit a server at the same time."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_four_collectors_share_an_item(database: Database, config: Config, web: 
     subprocess.run([sys.executable.replace("python", "warcio"), "check", *archive], check=True)
 
 
-def test_one_server_two_publications_four_collectors(postgresql_database: Database) -> None:
+def test_two_publications_never_visit_a_server_at_the_same_time(postgresql_database: Database) -> None:
     links = [f"/{count}" for count in range(8)]
     routes: dict[str, Route] = {"/": Answer(page("base", links)), **{link: Answer(page(link)) for link in links}}
     delay = 0.4
@@ -84,7 +84,7 @@ def test_one_server_two_publications_four_collectors(postgresql_database: Databa
     assert min(gaps) >= delay - SLACK
 
 
-def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Database, web: Web) -> None:
+def test_the_leases_of_a_dead_collector_are_freed(postgresql_database: Database, web: Web) -> None:
     database = postgresql_database
     gate = Event()
     last = f"{SERVERS[-1]}/"
@@ -105,7 +105,7 @@ def test_a_collector_that_dies_gives_its_servers_back(postgresql_database: Datab
         assert session.scalars(select(Item.state)).one() == "archived"
 
 
-def test_a_collector_that_comes_last_ends_the_item_that_the_first_left(database: Database, web: Web) -> None:
+def test_the_last_collector_ends_the_item(database: Database, web: Web) -> None:
     describe(database, "late", base_url=web.url(), robots=False)
     installation = Config()
     first = begin_item(installation, "late")

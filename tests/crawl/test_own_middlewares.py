@@ -1,4 +1,4 @@
-"""Components of one's own, given to one publication by their import path."""
+"""Custom components of one publication, given by import path."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_the_example_drops_links_and_adds_links(database: Database, web: Web) ->
     }
 
 
-def test_other_publications_do_not_have_it(sqlite: Database, web: Web) -> None:
+def test_other_publications_are_not_affected(sqlite: Database, web: Web) -> None:
     describe(sqlite, "plain", base_url=web.url())
     collect("plain")
     assert states(sqlite)[web.url("/1/issue.html?print=1")] == 200
@@ -59,7 +59,7 @@ def test_no_document_is_lost_to_an_error_in_a_middleware(sqlite: Database, web: 
     assert "ValueError('clumsy')" in reasons(sqlite)[web.url("/1/issue.html")]
 
 
-def test_a_pipeline_may_refuse_and_may_fail(sqlite: Database, web: Web) -> None:
+def test_a_pipeline_can_refuse_or_fail(sqlite: Database, web: Web) -> None:
     describe(
         sqlite,
         "choosy",
@@ -80,7 +80,7 @@ def test_scrapy_lists_every_publication(sqlite: Database, web: Web) -> None:
     assert (code, out.split()) == (0, ["fcul", "journal", "publication", "streams"])
 
 
-def test_a_database_that_cannot_be_used_is_a_sentence_to_scrapy_too(sqlite: Database) -> None:
+def test_an_unusable_database_is_reported_by_scrapy_in_one_line(sqlite: Database) -> None:
     code, out, err = run(SCRAPY, "list", TARANTULA_DATABASE_URL="sqlite:////nowhere/at/all.sqlite")
     assert code == 2
     assert "The database /nowhere/at/all.sqlite is not there" in out + err
@@ -88,7 +88,7 @@ def test_a_database_that_cannot_be_used_is_a_sentence_to_scrapy_too(sqlite: Data
 
 
 @pytest.mark.parametrize("setting", ["SPIDER_MIDDLEWARES", "ITEM_PIPELINES", "DOWNLOADER_MIDDLEWARES", "EXTENSIONS"])
-def test_a_component_that_is_not_there_is_a_sentence(sqlite: Database, web: Web, setting: str) -> None:
+def test_a_missing_component_is_reported_in_one_line(sqlite: Database, web: Web, setting: str) -> None:
     describe(sqlite, "typo", base_url=web.url(), settings={setting: {"examples.nowhere.Nothing": 500}})
     code, out, err = run(SCRAPY, "crawl", "typo")
     assert code == 2
@@ -98,9 +98,7 @@ def test_a_component_that_is_not_there_is_a_sentence(sqlite: Database, web: Web,
 
 
 @pytest.mark.parametrize("program", [[SCRAPY, "crawl"], [TARANTULA, "crawl"]])
-def test_a_collector_that_cannot_be_put_together_leaves_no_item_hanging(
-    sqlite: Database, web: Web, program: list[str]
-) -> None:
+def test_a_crawler_that_cannot_be_built_interrupts_its_item(sqlite: Database, web: Web, program: list[str]) -> None:
     describe(sqlite, "broken", base_url=web.url(), settings={"CONCURRENT_REQUESTS": "abc"})
     code, _, _ = run(*program, "broken")
     assert code == 2
@@ -108,7 +106,7 @@ def test_a_collector_that_cannot_be_put_together_leaves_no_item_hanging(
     assert (item.state, item.reason) == ("interrupted", Reason.of(ItemReason.NOT_STARTED))
 
 
-def test_an_answer_that_never_came_over_the_wire_is_a_document_too(sqlite: Database, web: Web, tmp_path: Path) -> None:
+def test_a_response_made_by_a_middleware_is_stored(sqlite: Database, web: Web, tmp_path: Path) -> None:
     settings = {"HTTPCACHE_ENABLED": True, "HTTPCACHE_DIR": str(tmp_path / "cache")}
     describe(sqlite, "cached", base_url=web.url("/1/article.html"), settings=settings, robots=False)
     collect("cached")

@@ -1,4 +1,4 @@
-"""Good behaviour, by the server's own log."""
+"""Politeness, checked in the server's own log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def gaps(web: Web) -> list[float]:
     return [after.time - before.time for before, after in pairwise(web.visits)]
 
 
-def test_it_says_who_it_is(sqlite: Database) -> None:
+def test_requests_identify_the_operator(sqlite: Database) -> None:
     with small_web() as web:
         describe(sqlite, "polite", base_url=web.url())
         collect("polite", TARANTULA_CONTACT="https://example.org/robot", TARANTULA_MAIL="robot@example.org")
@@ -34,7 +34,7 @@ def test_it_says_who_it_is(sqlite: Database) -> None:
             assert visit.headers["from"] == "robot@example.org"
 
 
-def test_there_is_a_pause_between_visits_robots_txt_among_them(sqlite: Database) -> None:
+def test_there_is_a_pause_between_visits_including_robots_txt(sqlite: Database) -> None:
     with small_web() as web:
         describe(sqlite, "polite", base_url=web.url(), delay=0.2)
         collect("polite")
@@ -50,7 +50,7 @@ def test_crawl_delay_is_obeyed(sqlite: Database) -> None:
         assert min(gaps(web)) >= 0.3 - SLACK
 
 
-def test_robots_is_not_asked_when_the_publication_says_so(sqlite: Database) -> None:
+def test_robots_txt_is_not_requested_if_it_is_switched_off(sqlite: Database) -> None:
     robots = Answer("User-agent: *\nDisallow: /\n", "text/plain")
     with small_web(**{"robots.txt": robots}) as web:
         describe(sqlite, "rude", base_url=web.url(), robots=False)
@@ -70,7 +70,7 @@ def test_retry_after_is_obeyed(sqlite: Database) -> None:
         assert second.time in after
 
 
-def test_one_lost_connection_does_not_cost_a_whole_server(sqlite: Database) -> None:
+def test_one_lost_connection_does_not_exclude_a_server(sqlite: Database) -> None:
     robots = first_then(reset, Answer("User-agent: *\nDisallow: /3\n", "text/plain"))
     with small_web(**{"robots.txt": robots}) as web:
         describe(sqlite, "patient", base_url=web.url(), delay=0.2)
@@ -88,7 +88,7 @@ def test_retry_after_of_a_robots_txt_is_obeyed(sqlite: Database) -> None:
         assert gaps(web)[0] >= 1.0 - SLACK
 
 
-def test_what_robots_txt_excludes_costs_no_visit_and_no_pause(sqlite: Database) -> None:
+def test_disallowed_documents_cost_no_visit_and_no_pause(sqlite: Database) -> None:
     robots = Answer("User-agent: *\nDisallow: /\nAllow: /$\n", "text/plain")
     with small_web(**{"robots.txt": robots}) as web:
         describe(sqlite, "polite", base_url=web.url(), delay=2)

@@ -1,4 +1,4 @@
-"""Pages collected through a browser: what the server sent and what the browser made of it."""
+"""Pages collected through a browser: the original response and the rendered page."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ def web() -> Iterator[Web]:
 
 
 @pytest.mark.usefixtures("chromium")
-def test_links_come_from_the_browser_and_both_versions_are_kept(sqlite: Database, config: Config, web: Web) -> None:
+def test_links_come_from_the_rendered_page_and_both_versions_are_stored(
+    sqlite: Database, config: Config, web: Web
+) -> None:
     describe(sqlite, "rendered", base_url=web.url(), render=True, delay=0.1)
     log = collect("rendered")
     assert states(sqlite) == {web.url(path): 200 for path in ("/", "/make.js", "/one.html", "/two.html")}, reasons(

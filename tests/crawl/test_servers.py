@@ -1,4 +1,4 @@
-"""Servers with settings of their own, collected; and one that is accepted while its item runs."""
+"""Servers with their own settings, and a server that is accepted while its item runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fill(web: Web, *addresses: str) -> None:
             web.routes[f"{address}/{number}"] = Answer(page(f"{address} {number}"))
 
 
-def test_each_server_is_collected_by_its_own_settings(sqlite: Database) -> None:
+def test_each_server_has_its_own_settings(sqlite: Database) -> None:
     with serve() as web:
         fill(web, SLOW, LITTLE, NEAR, OUT)
         describe(sqlite, "servers", base_url=web.url(), accept=["127.0.0.*"], robots=False)

@@ -1,4 +1,4 @@
-"""A web in which every state occurs, collected: each document ends in the state that was meant for it."""
+"""A site in which every state occurs: each document gets the expected state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.support.crawls import (
 )
 
 
-def test_every_document_ends_in_the_state_that_was_meant_for_it(database: Database) -> None:
+def test_every_document_has_the_expected_state(database: Database) -> None:
     with EveryState() as web:
         describe(database, "states", **web.publication)
         log = collect("states")
@@ -31,7 +31,7 @@ def test_every_document_ends_in_the_state_that_was_meant_for_it(database: Databa
     assert "'scope/rejected_count/TooDeep': 1" in log
 
 
-def test_waiting_and_being_collected_are_seen_while_it_runs(sqlite: Database) -> None:
+def test_waiting_and_collecting_states_are_visible(sqlite: Database) -> None:
     with EveryState(hold=True) as web:
         describe(sqlite, "states", **(web.publication | {"timeout": 5}))
         process = start([SCRAPY, "crawl", "states"])
@@ -42,7 +42,7 @@ def test_waiting_and_being_collected_are_seen_while_it_runs(sqlite: Database) ->
     assert states(sqlite)[web.behind_held] == DocumentState.WAITING
 
 
-def test_refused_urls_keep_no_row_when_the_publication_says_so(sqlite: Database) -> None:
+def test_refused_urls_have_no_row_without_keep_refused(sqlite: Database) -> None:
     with EveryState() as web:
         describe(sqlite, "states", **(web.publication | {"keep_refused": False, "timeout": 0.5}))
         log = collect("states")
@@ -60,7 +60,7 @@ def test_private_addresses_are_not_visited_for_a_public_publication(sqlite: Data
     assert states(sqlite) == {web.web.url(): DocumentState.SERVER_NOT_ACCEPTED}
 
 
-def test_an_unknown_publication_is_a_sentence(sqlite: Database) -> None:
+def test_an_unknown_publication_is_reported_in_one_line(sqlite: Database) -> None:
     describe(sqlite, "fcul", base_url="http://www.fc.ul.pt/")
     for command in (["crawl", "publication", "-a", "name=fcil"], ["crawl", "publication"]):
         code, out, err = run(SCRAPY, *command)

@@ -1,4 +1,4 @@
-"""A running collector obeys the database alone: a wish to stop, and a deadline that is moved."""
+"""A running collector obeys stop requests and changed deadlines in the database."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def web() -> Iterator[Web]:
         yield served
 
 
-def test_a_collector_stops_in_the_middle_of_everything(database: Database, web: Web) -> None:
+def test_a_collector_stops_during_open_requests(database: Database, web: Web) -> None:
     describe(database, "stopped", base_url=web.url(), accept=["127.0.0.2"])
     other = web.server("127.0.0.2")
     process = start([SCRAPY, "crawl", "stopped"])
@@ -48,7 +48,7 @@ def test_a_collector_stops_in_the_middle_of_everything(database: Database, web: 
     assert states(database)[web.url("/never")] == -6
 
 
-def test_a_collector_goes_by_the_deadline_of_the_database(sqlite: Database, config: Config, web: Web) -> None:
+def test_a_collector_obeys_the_deadline_in_the_database(sqlite: Database, config: Config, web: Web) -> None:
     describe(sqlite, "extended", base_url=web.url(), max_duration="1h", robots=False)
     process = start([SCRAPY, "crawl", "extended"])
     wait_until(lambda: bool(web.visits_to("/never")), process)

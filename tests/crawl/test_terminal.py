@@ -1,4 +1,4 @@
-"""What one sees while an item is collected: how fast it goes, however often one looks."""
+"""Progress in the terminal: the speed does not depend on how often it is read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IDLE = SimpleNamespace(waiting=0, in_flight=0, waiting_at=lambda server: 0)
 
 
 @pytest.mark.parametrize("seconds", [0.5, 9.0, 10.0, 60.0])
-def test_the_speed_is_that_of_the_last_while_however_seldom_one_looks(seconds: float) -> None:
+def test_the_speed_is_measured_over_a_window_or_since_the_last_call(seconds: float) -> None:
     now = 0.0
     progress = TerminalProgress("fcul-20260612T220000", IDLE, clock=lambda: now)
     for look in range(1, 100):

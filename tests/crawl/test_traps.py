@@ -1,4 +1,4 @@
-"""A web of traps, collected: it ends by itself, each trap by its own rule, and what is honest is all there."""
+"""A site of crawler traps: each is left by its own rule, and all real pages are collected."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ STOPPED_BY = {
 }
 
 
-def test_traps_end_by_themselves(sqlite: Database) -> None:
+def test_traps_are_left_by_their_rules(sqlite: Database) -> None:
     with Traps() as traps:
         describe(sqlite, "traps", **traps.publication)
         log = collect("traps")

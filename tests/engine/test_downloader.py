@@ -1,4 +1,4 @@
-"""Scrapy with our download handler: small crawls in a process of their own."""
+"""The download handler in Scrapy: small crawls in a separate process."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def crawl(server: RawServer, paths: str, stopping: str = "", **settings: Any) ->
     return {item.pop("path"): item for item in json.loads(done.stdout)}
 
 
-def test_a_crawl(server: RawServer) -> None:
+def test_a_crawl_with_the_download_handler(server: RawServer) -> None:
     made = crawl(server, "html gzip xml binary garbage refused large late")
     classes = {path: item["class"] for path, item in made.items() if "class" in item}
     assert classes == {"html": "HtmlResponse", "gzip": "TextResponse", "xml": "XmlResponse", "binary": "Response"}
@@ -85,13 +85,13 @@ def test_stop_download_is_honoured(server: RawServer, stopping: str) -> None:
     assert made["refused"]["error"] == "RefusedByRule"
 
 
-def test_private_addresses_are_refused_when_the_settings_say_so(server: RawServer) -> None:
+def test_private_addresses_are_refused_by_setting(server: RawServer) -> None:
     made = crawl(server, "html", TARANTULA_ALLOW_PRIVATE=False)
     assert made["html"]["error"] == "PrivateAddress"
     assert server.peers == []
 
 
-def test_a_browser_opens_the_pages_that_want_one(server: RawServer, chromium: str) -> None:
+def test_requests_with_playwright_go_to_the_browser(server: RawServer, chromium: str) -> None:
     options = {"executable_path": chromium, "args": ["--no-sandbox"]}
     made = crawl(server, "page html", PLAYWRIGHT_LAUNCH_OPTIONS=options)
     assert "yes" in made["page"]["body"]

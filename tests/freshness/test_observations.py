@@ -1,4 +1,4 @@
-"""What collections saw of each page, read from real rows."""
+"""Observations of pages, read from database rows."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def known_of(database: Database, urn: str) -> dict[str, tuple[int, int, float]]:
     return {urls[document]: (int(visits), int(changes), float(quiet)) for document, visits, changes, quiet in rows}
 
 
-def test_items_are_visits_and_bodies_say_what_changed(database: Database) -> None:
+def test_items_count_as_visits_and_digests_show_changes(database: Database) -> None:
     publish(database)
     for day, body in enumerate("aabb"):
         urn = collected(database, days(day), {A: Sight(body), B: Sight("x"), C: Sight(f"{day}")})
     assert known_of(database, urn) == {A: (3, 1, 2 * DAY), B: (3, 0, 3 * DAY), C: (3, 3, 0.0)}
 
 
-def test_an_error_says_nothing_and_a_page_that_is_gone_or_moved_has_changed(database: Database) -> None:
+def test_errors_are_ignored_and_missing_or_moved_pages_have_changed(database: Database) -> None:
     publish(database)
     collected(database, days(0), {A: Sight(), B: Sight(), C: Sight()})
     collected(database, days(1), {A: Sight(state=-10, body=None), B: Sight(state=503), C: Sight(state=301)})
@@ -48,14 +48,14 @@ def test_an_error_says_nothing_and_a_page_that_is_gone_or_moved_has_changed(data
     assert known_of(database, urn) == {A: (1, 0, 2 * DAY), B: (1, 1, 0.0), C: (2, 1, DAY)}
 
 
-def test_what_the_last_item_has_not_is_no_page_to_visit(database: Database) -> None:
+def test_pages_that_the_last_item_lacks_are_not_visited(database: Database) -> None:
     publish(database)
     collected(database, days(0), {A: Sight(), B: Sight()})
     urn = collected(database, days(1), {A: Sight(), B: Sight(state=-11, body=None)})
     assert set(known_of(database, urn)) == {A}
 
 
-def test_visits_within_an_item_count_and_what_was_carried_over_does_not(database: Database) -> None:
+def test_visits_within_an_item_count_and_copied_rows_do_not(database: Database) -> None:
     publish(database)
     first = collected(database, days(0), {A: Sight("a"), B: Sight("b")})
     back = -DAY
@@ -79,7 +79,7 @@ def test_visits_within_an_item_count_and_what_was_carried_over_does_not(database
     assert sorted(histories.seen - days(0).timestamp()) == [0.0, DAY + 2 * 3600]
 
 
-def test_servers_are_held_to_what_they_say(database: Database) -> None:
+def test_last_modified_is_checked_for_each_server(database: Database) -> None:
     publish(database)
     for day, body in enumerate("abcde"):
         changed = days(day) - timedelta(hours=3)
@@ -94,7 +94,7 @@ def test_servers_are_held_to_what_they_say(database: Database) -> None:
     assert {found.types[number] for number in histories.types} == {"text/html"}
 
 
-def test_any_number_of_ranges_gives_the_same(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_ranges_does_not_change_the_result(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     publish(database)
     for day in range(3):
         sights = {f"http://www.fc.ul.pt/{page}": Sight(str(page % (day + 1))) for page in range(200)}
@@ -105,7 +105,7 @@ def test_any_number_of_ranges_gives_the_same(database: Database, monkeypatch: py
     assert known_of(database, urn) == whole
 
 
-def test_a_range_of_hashes_is_a_sample_of_pages(database: Database) -> None:
+def test_a_range_of_keys_is_a_random_sample(database: Database) -> None:
     publish(database)
     urn = collected(database, days(0), {f"http://www.fc.ul.pt/{page}": Sight() for page in range(1000)})
     sample = read_of(database, urn, 250)

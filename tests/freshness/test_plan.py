@@ -1,4 +1,4 @@
-"""Plans of visits, made of real rows."""
+"""Visit plans, made from database rows."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def urls_of(database: Database, plan: VisitPlan) -> list[str]:
     return [urls[document] for document in plan.documents.tolist()]
 
 
-def test_a_plan_says_what_is_visited_when_and_what_that_buys(database: Database) -> None:
+def test_a_plan_has_visits_and_expected_freshness(database: Database) -> None:
     week(database)
     plan = plan_of(database, visits=100)
     assert len(plan) == 100
@@ -75,7 +75,7 @@ def test_a_plan_says_what_is_visited_when_and_what_that_buys(database: Database)
     assert set(plan.documents.tolist()) <= documents
 
 
-def test_a_plan_is_shown_with_its_servers_and_reasons(database: Database) -> None:
+def test_the_summary_has_servers_and_evidence(database: Database) -> None:
     week(database)
     found = shown_of(database, visits=100)
     assert (found.pages, found.visits, found.never_revisited) == (60, 100, 0)
@@ -90,7 +90,7 @@ def test_a_plan_is_shown_with_its_servers_and_reasons(database: Database) -> Non
     assert all(visit.rate_a_day < 0.2 for visit in slow if visit.url.startswith(SLOW))
 
 
-def test_one_item_is_enough_and_all_its_pages_are_believed_alike(database: Database) -> None:
+def test_one_item_is_enough_and_gives_equal_estimates(database: Database) -> None:
     publish(database)
     collected(database, days(0), {f"{QUICK}{page}": Sight() for page in range(5)})
     found = shown_of(database, begins_at=days(1), visits=5)
@@ -101,7 +101,7 @@ def test_one_item_is_enough_and_all_its_pages_are_believed_alike(database: Datab
     assert found.first_visits[0].rate_a_day == pytest.approx(1 / 30, rel=0.01)
 
 
-def test_servers_have_pauses_of_their_own(database: Database) -> None:
+def test_each_server_keeps_its_own_pause(database: Database) -> None:
     week(database, delay=10)
     with database.session() as session:
         publication = registry.get_publication(session, "fcul")
@@ -120,14 +120,14 @@ def test_servers_have_pauses_of_their_own(database: Database) -> None:
     }
 
 
-def test_a_delay_of_nothing_is_planned_with_a_little(sqlite: Database) -> None:
+def test_a_delay_of_zero_is_planned_with_a_minimum(sqlite: Database) -> None:
     week(sqlite, delay=0)
     plan = plan_of(sqlite, horizon=2.0)
     # Ten visits a second, in times that are whole parts of a second.
     assert len(plan) == 2 * 19
 
 
-def test_pages_near_the_base_document_may_count_more(sqlite: Database) -> None:
+def test_pages_can_be_weighted_by_depth(sqlite: Database) -> None:
     week(sqlite)
     equal, by_depth = plan_of(sqlite, visits=20), plan_of(sqlite, visits=20, weights="depth")
     depths = by_depth.beliefs.histories.depths
@@ -135,9 +135,7 @@ def test_pages_near_the_base_document_may_count_more(sqlite: Database) -> None:
 
 
 @pytest.mark.parametrize("policy", [*PLANNING_POLICIES, *POLICIES])
-def test_every_policy_makes_a_plan_and_none_is_better_within_the_horizon_than_aged(
-    sqlite: Database, policy: str
-) -> None:
+def test_every_policy_makes_a_plan_and_aged_is_best_within_the_horizon(sqlite: Database, policy: str) -> None:
     week(sqlite)
     plan, best = (plan_of(sqlite, policy=name, visits=40) for name in (policy, "aged"))
     assert 0 < len(plan) <= 40
@@ -155,7 +153,7 @@ def test_every_policy_makes_a_plan_and_none_is_better_within_the_horizon_than_ag
         ({"weights": "gold"}, "There are no weights 'gold'"),
     ],
 )
-def test_what_cannot_be_planned_is_said_in_a_sentence(sqlite: Database, options: dict[str, Any], sentence: str) -> None:
+def test_impossible_plans_are_refused_with_a_reason(sqlite: Database, options: dict[str, Any], sentence: str) -> None:
     week(sqlite, pages=2)
     with pytest.raises(TarantulaError, match=sentence):
         plan_of(sqlite, **options)
@@ -179,7 +177,7 @@ def test_all_servers_excluded_leave_nothing_to_plan(sqlite: Database) -> None:
         plan_of(sqlite)
 
 
-def test_an_item_that_is_under_way_is_not_what_is_kept_fresh(sqlite: Database) -> None:
+def test_an_active_item_is_not_planned(sqlite: Database) -> None:
     sights: Sights = {QUICK: Sight()}
     publish(sqlite)
     whole = collected(sqlite, days(0), sights)
@@ -189,7 +187,7 @@ def test_an_item_that_is_under_way_is_not_what_is_kept_fresh(sqlite: Database) -
     assert plan_of(sqlite).item.urn == whole
 
 
-def test_the_horizon_lasts_until_the_next_item_or_the_longest_duration(sqlite: Database, config: Config) -> None:
+def test_the_horizon_ends_at_the_next_item_or_the_maximum_duration(sqlite: Database, config: Config) -> None:
     publish(sqlite, every="weekly", start="2026-06-01 00:00", zone="UTC")
     publish(sqlite, "short", every="weekly", start="2026-06-01 00:00", zone="UTC", max_duration="6h")
     publish(sqlite, "once")

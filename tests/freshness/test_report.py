@@ -1,4 +1,4 @@
-"""How fresh a refresh item is believed to be, and how that belief did, in reports."""
+"""Freshness and calibration of a refresh item in reports."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def standing_in(database: Database, urn: str, now: datetime) -> FreshnessReport:
     return found
 
 
-def test_what_was_foretold_is_held_against_what_was_found(database: Database) -> None:
+def test_predictions_are_compared_with_results(database: Database) -> None:
     urn = refreshed(database)
     with database.reading() as session:
         item = find_item(session, urn)
@@ -79,7 +79,7 @@ def test_what_was_foretold_is_held_against_what_was_found(database: Database) ->
     assert found.brier < found.brier_of_mean  # type: ignore[operator]
 
 
-def test_the_sentences_say_whether_the_belief_held(database: Database) -> None:
+def test_the_sentences_say_whether_the_predictions_hold(database: Database) -> None:
     honest, dishonest = refreshed(database), refreshed(database, honest=False, name="other")
     with database.reading() as session:
         held = calibration_of(session, find_item(session, honest)).sentences
@@ -90,7 +90,7 @@ def test_the_sentences_say_whether_the_belief_held(database: Database) -> None:
     assert "The predictions do not hold" in failed[1]
 
 
-def test_how_fresh_pages_are_believed_to_be_falls_with_time(database: Database) -> None:
+def test_estimated_freshness_falls_with_time(database: Database) -> None:
     urn = refreshed(database)
     soon, late = (standing_in(database, urn, days(1) + hours * HOUR).freshness for hours in (1, 200))
     assert soon is not None
@@ -101,7 +101,7 @@ def test_how_fresh_pages_are_believed_to_be_falls_with_time(database: Database) 
     assert 0 < late.error < 0.05
 
 
-def test_a_large_item_is_judged_by_a_sample(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_item_is_sampled(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     urn = refreshed(database)
     whole = standing_in(database, urn, days(3)).freshness
     monkeypatch.setattr(report_part_standing, "SAMPLE_ROWS", 450)
@@ -113,7 +113,7 @@ def test_a_large_item_is_judged_by_a_sample(database: Database, monkeypatch: pyt
     assert abs(sample.share - whole.share) < 4 * sample.error + 0.02
 
 
-def test_an_earlier_item_is_judged_by_when_it_ended(sqlite: Database) -> None:
+def test_an_earlier_item_is_estimated_at_its_end(sqlite: Database) -> None:
     urn = refreshed(sqlite)
     collected(sqlite, days(9), {"http://www.fc.ul.pt/1": Sight()})
     found = standing_in(sqlite, urn, days(20)).freshness
@@ -121,14 +121,14 @@ def test_an_earlier_item_is_judged_by_when_it_ended(sqlite: Database) -> None:
     assert found.at == (days(1) + HOUR).isoformat(timespec="seconds")
 
 
-def test_a_report_of_an_item_that_keeps_none_fresh_says_nothing_of_it(sqlite: Database) -> None:
+def test_other_items_have_no_freshness_report(sqlite: Database) -> None:
     publish(sqlite)
     urn = collected(sqlite, days(0), {"http://www.fc.ul.pt/": Sight()})
     with sqlite.reading() as session:
         assert freshness_report(session, find_item(session, urn)) is None
 
 
-def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
+def test_the_report_command_shows_freshness(sqlite: Database, tarantula: Tarantula) -> None:
     urn = refreshed(sqlite)
     shown = tarantula("report", urn)
     assert shown.code == 0
@@ -140,7 +140,7 @@ def test_the_report_shows_it(sqlite: Database, tarantula: Tarantula) -> None:
     assert not math.isnan(belief["freshness"]["share"])
 
 
-def test_the_desk_tells_it_of_one_item_and_not_of_all_in_time(sqlite: Database) -> None:
+def test_the_report_of_one_item_has_freshness_and_a_list_has_not(sqlite: Database) -> None:
     urn = refreshed(sqlite)
     desk = context_of(sqlite, Role.READER)
     belief = reports.item_report(desk, urn).belief
@@ -149,7 +149,7 @@ def test_the_desk_tells_it_of_one_item_and_not_of_all_in_time(sqlite: Database) 
     assert [report.belief for report in reports.publication_reports(desk, "fcul")] == [None, None]
 
 
-def test_the_page_of_the_report_shows_it(sqlite: Database, window: Page) -> None:
+def test_the_report_page_shows_freshness(sqlite: Database, window: Page) -> None:
     urn = refreshed(sqlite)
     with web_server() as place:
         place.enter(window)
@@ -161,7 +161,7 @@ def test_the_page_of_the_report_shows_it(sqlite: Database, window: Page) -> None
         assert found["belief"]["calibration"]["planned"] == PAGES
 
 
-def test_an_item_whose_visits_are_all_to_come_has_a_report(database: Database) -> None:
+def test_an_item_without_made_visits_has_a_report(database: Database) -> None:
     publish(database)
     urn = collected(database, days(0), {"http://www.fc.ul.pt/": Sight(state=-6, body=None)})
     with database.session() as session:

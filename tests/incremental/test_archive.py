@@ -1,4 +1,4 @@
-"""What was carried over is whole: shown, converted, exported, and handed over when the item that has it is removed."""
+"""Copied documents are complete: shown, converted, exported, and handed over when their source is removed."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def mirrored(database: Database, config: Config, urn: str) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
 
-def test_carried_over_it_is_whole_and_stays_so(
+def test_copied_documents_are_complete_and_stay_complete(
     database: Database, database_config: Config, carried: tuple[str, str]
 ) -> None:
     config, (first, second) = database_config, carried
@@ -113,7 +113,7 @@ def check(
         assert detail.status_line == "HTTP/1.1 200 Such"
 
 
-def test_exported_it_has_what_browsers_made_of_pages(
+def test_an_export_has_the_rendered_pages(
     database: Database, database_config: Config, carried: tuple[str, str]
 ) -> None:
     exported = export_item(database_config, database, carried[1], ExportFormat.WACZ)
@@ -128,9 +128,7 @@ def test_exported_it_has_what_browsers_made_of_pages(
     assert len(kinds) == 1 + len(PAGES) + 1 + 1
 
 
-def test_pywb_replays_what_was_carried_over(
-    database: Database, database_config: Config, carried: tuple[str, str]
-) -> None:
+def test_pywb_replays_copied_documents(database: Database, database_config: Config, carried: tuple[str, str]) -> None:
     with serving(database_config.home) as port:
         for url, page in PAGES.items():
             answer, body = ask(port, f"/{carried[1]}/{JANUARY:%Y%m%d%H%M%S}id_/{url}")

@@ -1,4 +1,4 @@
-"""An item that keeps the last one fresh: what it visits, what it finds, and what it has."""
+"""A refresh item: which pages it visits, what it finds, and what it stores."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def site(database: Database, web: LivelyWeb) -> None:
     )  # fmt: skip
 
 
-def test_an_item_is_kept_fresh(database: Database, database_config: Config, web: LivelyWeb) -> None:
+def test_a_refresh_item_visits_changed_pages(database: Database, database_config: Config, web: LivelyWeb) -> None:
     config = database_config
     site(database, web)
     collect("site")
@@ -159,7 +159,7 @@ def tool(name: str, *arguments: str | Path) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def test_a_publication_is_crawled_again_and_again(sqlite: Database, config: Config, web: LivelyWeb) -> None:
+def test_a_publication_is_refreshed_several_times(sqlite: Database, config: Config, web: LivelyWeb) -> None:
     describe(
         sqlite, "site", base_url=web.url(), accept=[SLOW], robots=False, delay=DELAY, timeout=1,
         refresh=True, max_duration=10, refresh_visits=5,

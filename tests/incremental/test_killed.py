@@ -1,4 +1,4 @@
-"""A refresh item that several collectors share, and that they are killed at: no visit is lost, and none is rude."""
+"""A refresh item with several collectors that are killed: no visit is lost, and no pause is broken."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ LATER = 3600.0
 """Seconds until pages are visited once more, unless that is brought forward."""
 
 
-def test_killed_and_resumed_every_visit_is_made_once(postgresql_database: Database, postgresql_config: Config) -> None:
+def test_each_visit_is_made_once_although_collectors_are_killed(
+    postgresql_database: Database, postgresql_config: Config
+) -> None:
     database, config = postgresql_database, postgresql_config
     with WeeklyWeb(np.full(PAGES, 1000.0), 100.0, 7, servers=SERVERS) as web:
         describe(

@@ -1,4 +1,4 @@
-"""A large item is carried over and planned in a few statements; with ``TARANTULA_FULL_SIZE=1`` a million documents."""
+"""A large item is copied and planned in a few statements; with ``TARANTULA_FULL_SIZE=1`` a million documents."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def insert_all(database: Database, table: Any, rows: Iterator[dict[str, Any]]) -
             connection.execute(insert(table.__table__), chunk)
 
 
-def test_a_large_item_is_kept_fresh(database: Database, database_config: Config) -> None:
+def test_a_large_item_is_refreshed(database: Database, database_config: Config) -> None:
     describe(database, "site", base_url=BASE, delay=5, refresh=True, every="weekly", refresh_visits=SIZE // 5)
     first = prepare_item(database_config, "site")
     with database.session() as session:

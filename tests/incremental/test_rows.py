@@ -1,4 +1,4 @@
-"""The rows of refresh items: carried over, released, settled, put back; no process is needed to see that."""
+"""Rows of refresh items: copied, released, settled and reset, tested without processes."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def release(database: Database, visits: VisitTable) -> list[str]:
         return [entry.url.removeprefix(BASE) for entry in visits.release(session.connection())]
 
 
-def test_all_that_is_known_is_carried_over(database: Database, database_config: Config) -> None:
+def test_documents_and_links_are_copied(database: Database, database_config: Config) -> None:
     first = first_item(database, database_config)
     second, _ = refreshed(database, database_config, {})
     before, after = rows(database, first), rows(database, second)
@@ -111,9 +111,7 @@ def test_all_that_is_known_is_carried_over(database: Database, database_config: 
         assert session.scalars(select(LinkRow.document_id)).all() == [before["base"].id, after["base"].id]
 
 
-def test_what_is_carried_over_twice_refers_to_the_record_that_has_the_bytes(
-    database: Database, database_config: Config
-) -> None:
+def test_a_document_copied_twice_refers_to_the_original_record(database: Database, database_config: Config) -> None:
     first = first_item(database, database_config)
     second, _ = refreshed(database, database_config, {})
     change(database, second, state=ItemState.ARCHIVED)
@@ -122,9 +120,7 @@ def test_what_is_carried_over_twice_refers_to_the_record_that_has_the_bytes(
     assert item(database, third).refreshes_id == item(database, second).id
 
 
-def test_visits_are_released_when_they_are_due_and_the_first_comes_first(
-    database: Database, database_config: Config
-) -> None:
+def test_due_visits_are_released_earliest_first(database: Database, database_config: Config) -> None:
     first_item(database, database_config)
     urn, visits = refreshed(database, database_config, {"200": [-5.0, 3600.0], "301": [-9.0], "404": [3600.0]})
     assert release(database, visits) == ["301", "200"]
@@ -137,7 +133,7 @@ def test_visits_are_released_when_they_are_due_and_the_first_comes_first(
         assert visits.progress(session.connection())[:2] == (4, 0)
 
 
-def test_a_visit_falls_away_while_an_earlier_one_is_not_made(database: Database, database_config: Config) -> None:
+def test_a_visit_is_dropped_while_an_earlier_one_is_pending(database: Database, database_config: Config) -> None:
     first_item(database, database_config)
     urn, visits = refreshed(database, database_config, {"200": [-5.0, -3.0], "timeout": [-1.0]})
     assert release(database, visits) == ["200"]
@@ -165,7 +161,7 @@ def test_a_visit_falls_away_while_an_earlier_one_is_not_made(database: Database,
         ({"state": -8}, -8, True, False),
     ],
 )
-def test_what_a_visit_found_is_written(
+def test_the_result_of_a_visit_is_stored(
     sqlite: Database, config: Config, outcome: dict[str, Any], state: int, changed: bool | None, is_kept: bool
 ) -> None:
     first_item(sqlite, config)
@@ -187,7 +183,7 @@ def test_what_a_visit_found_is_written(
         assert after.reason == "The visit failed, and the earlier capture is kept: So it is."
 
 
-def test_a_visit_that_is_to_be_tried_again_forgets_nothing(sqlite: Database, config: Config) -> None:
+def test_a_visit_that_is_retried_keeps_the_previous_capture(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config)
     urn, visits = refreshed(sqlite, config, {"200": [-5.0]})
     release(sqlite, visits)
@@ -199,7 +195,7 @@ def test_a_visit_that_is_to_be_tried_again_forgets_nothing(sqlite: Database, con
     assert (after.state, after.tries, after.digest, after.etag) == (-6, 1, before.digest, before.etag)
 
 
-def test_an_item_is_collected_anew_if_there_is_none_to_keep_fresh(sqlite: Database, config: Config) -> None:
+def test_everything_is_collected_without_a_usable_previous_item(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
     for other in ({"validation": "rejected"}, {"state": "interrupted", "reason_code": ItemReason.STOPPED}):
         change(sqlite, first, **other)
@@ -215,7 +211,7 @@ def test_an_item_is_collected_anew_if_there_is_none_to_keep_fresh(sqlite: Databa
     assert item(sqlite, prepare_item(config, "site")).refreshes_id is None
 
 
-def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Database, config: Config) -> None:
+def test_everything_is_collected_if_the_previous_item_was_removed(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
     urn = prepare_item(config, "site")
     # So a removal begins; the rows go last.
@@ -225,7 +221,7 @@ def test_if_that_one_is_removed_before_it_begins_it_collects_anew(sqlite: Databa
     assert [row.state for row in rows(sqlite, urn).values()] == [-6]
 
 
-def test_a_plan_is_made_when_it_begins_and_never_again(database: Database, database_config: Config) -> None:
+def test_the_plan_is_made_once(database: Database, database_config: Config) -> None:
     first_item(database, database_config, refresh_visits=2, delay=1)
     urn = prepare_item(database_config, "site")
     end_item(begin_item(database_config, "site", urn), Reason.of(ItemReason.STOPPED))
@@ -240,7 +236,7 @@ def test_a_plan_is_made_when_it_begins_and_never_again(database: Database, datab
     assert [visit.id for visits in visits_of(database, urn).values() for visit in visits] == planned
 
 
-def test_its_time_is_its_end_unless_new_pages_wait(sqlite: Database, config: Config) -> None:
+def test_a_refresh_item_ends_at_its_deadline_unless_new_pages_wait(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config, convert=False)
     urn, visits = refreshed(sqlite, config, {"200": [-5.0, 9.0]})
     finish(sqlite, urn)
@@ -274,7 +270,7 @@ def finish(database: Database, urn: str) -> None:
         session.execute(update(Document).where(mine, Document.state == -6).values(state=404))
 
 
-def test_one_that_another_went_on_from_is_not_collected_any_more(sqlite: Database, config: Config) -> None:
+def test_an_item_with_a_later_one_is_not_collected_any_more(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config)
     second, _ = refreshed(sqlite, config, {"200": [-5.0]})
     change(sqlite, second, state=ItemState.INTERRUPTED, reason_code=ItemReason.DEADLINE)
@@ -285,7 +281,7 @@ def test_one_that_another_went_on_from_is_not_collected_any_more(sqlite: Databas
     assert reopen_item(sqlite, second) == ("site", ItemState.CONVERTING)
 
 
-def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, config: Config) -> None:
+def test_a_process_of_the_daemon_exits_until_the_next_visit(sqlite: Database, config: Config) -> None:
     first_item(sqlite, config)
     urn, visits = refreshed(sqlite, config, {"200": [3600.0]})
     finish(sqlite, urn)
@@ -304,7 +300,7 @@ def test_a_daemons_process_leaves_until_the_next_visit_is_due(sqlite: Database, 
     assert starter.started == [(urn, ItemState.COLLECTING)]
 
 
-def test_visits_to_a_server_are_released_by_whoever_has_it(database: Database, database_config: Config) -> None:
+def test_visits_are_released_by_the_collector_with_the_lease(database: Database, database_config: Config) -> None:
     first_item(database, database_config)
     urn, visits = refreshed(database, database_config, {"200": [-5.0]})
     join(database, urn)

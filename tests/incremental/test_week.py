@@ -65,7 +65,7 @@ def plan(rates: Floats, policy: str, visits: int = VISITS) -> Planned:
     return Planned(schedule.times, schedule.pages, expected_freshness(schedule, known, WEEK))
 
 
-def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Config) -> None:
+def test_a_week_is_as_fresh_as_predicted(sqlite: Database, config: Config) -> None:
     rates = rates_of(PAGES, SEED)
     with WeeklyWeb(rates, WEEK, SEED, servers=2) as web:
         describe(
@@ -94,7 +94,7 @@ def test_a_week_is_as_fresh_as_the_plan_foretold(sqlite: Database, config: Confi
 
 
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
-def test_a_week_of_items_that_learn_the_rates(sqlite: Database, config: Config) -> None:
+def test_a_week_of_items_with_learned_rates(sqlite: Database, config: Config) -> None:
     """Each day is an item that plans by what those before it saw. The site stands still while a collector starts."""
     rates, seen = rates_of(PAGES, SEED), list[tuple[int, float, int]]()
     with WeeklyWeb(rates, WEEK, SEED, servers=1) as web:

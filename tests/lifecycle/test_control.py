@@ -1,4 +1,4 @@
-"""What somebody wants of an item: stop, more time, resume, remove; and what is refused."""
+"""Stop, extend, resume and remove requests, and when they are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def urn(database: Database, database_config: Config) -> str:
 
 
 @pytest.mark.parametrize("state", ["waiting", "collecting", "converting"])
-def test_what_nobody_works_on_stops_at_once(database: Database, urn: str, state: str) -> None:
+def test_an_item_without_a_process_stops_at_once(database: Database, urn: str, state: str) -> None:
     change(database, urn, state=state)
     assert stop_item(database, urn, NOON)
     stopped = item(database, urn)
@@ -34,7 +34,7 @@ def test_what_nobody_works_on_stops_at_once(database: Database, urn: str, state:
     assert stopped.news == {"kind": "interrupted", "why": "It was stopped by a user."}
 
 
-def test_collectors_are_asked_to_stop(database: Database, urn: str) -> None:
+def test_a_running_collector_gets_a_stop_request(database: Database, urn: str) -> None:
     change(database, urn, state="collecting")
     join(database, urn)
     assert not stop_item(database, urn, NOON)
@@ -46,7 +46,7 @@ def test_collectors_are_asked_to_stop(database: Database, urn: str) -> None:
 
 
 @pytest.mark.parametrize("state", ["archived", "interrupted"])
-def test_what_has_ended_cannot_be_stopped(database: Database, urn: str, state: str) -> None:
+def test_a_finished_item_cannot_be_stopped(database: Database, urn: str, state: str) -> None:
     change(database, urn, state=state)
     with pytest.raises(TarantulaError, match=f"Item {urn} is {state} and cannot become interrupted"):
         stop_item(database, urn, NOON)
@@ -62,7 +62,7 @@ def test_what_has_ended_cannot_be_stopped(database: Database, urn: str, state: s
         (None, "2027-06-01T14:00:00+00:00", NOON + timedelta(hours=2)),
     ],
 )
-def test_a_deadline_is_moved(
+def test_a_deadline_is_extended(
     database: Database, database_config: Config, urn: str, before: datetime, text: str, deadline: datetime
 ) -> None:
     change(database, urn, deadline=before)
@@ -82,7 +82,7 @@ def test_a_deadline_is_moved(
         ("99999-01-01", "is not a date"),
     ],
 )
-def test_a_deadline_in_the_past_or_none_is_refused(
+def test_a_past_or_invalid_deadline_is_refused(
     database: Database, database_config: Config, urn: str, text: str, sentence: str | None
 ) -> None:
     utc = database_config.model_copy(update={"timezone": "UTC"})
@@ -96,13 +96,15 @@ def test_a_deadline_in_the_past_or_none_is_refused(
 
 
 @pytest.mark.parametrize("state", ["archived", "converting"])
-def test_what_is_collected_has_no_deadline(database: Database, database_config: Config, urn: str, state: str) -> None:
+def test_a_finished_item_has_no_deadline_to_extend(
+    database: Database, database_config: Config, urn: str, state: str
+) -> None:
     change(database, urn, state=state)
     with pytest.raises(TarantulaError, match=f"Item {urn} is {state}: its deadline has no effect any more."):
         extend_item(database_config, database, urn, "2d", NOON)
 
 
-def test_what_has_nothing_left_to_collect_goes_on_to_be_converted(database: Database, urn: str) -> None:
+def test_an_item_with_nothing_left_to_collect_resumes_with_conversion(database: Database, urn: str) -> None:
     change(database, urn, state="interrupted", crashes=3)
     assert reopen_item(database, urn) == ("fcul", ItemState.INTERRUPTED)
     finish_documents(database, urn)
@@ -131,14 +133,14 @@ def test_an_item_is_removed_with_its_files_and_its_rows(database: Database, data
 
 
 @pytest.mark.parametrize("state", ["waiting", "collecting", "converting"])
-def test_what_is_at_work_is_not_removed(database: Database, database_config: Config, urn: str, state: str) -> None:
+def test_an_active_item_is_not_removed(database: Database, database_config: Config, urn: str, state: str) -> None:
     change(database, urn, state=state)
     with pytest.raises(TarantulaError, match=f"is {state} and cannot be removed. Stop it first with"):
         remove_item(database_config, database, urn)
     assert item(database, urn).state == state
 
 
-def test_the_commands(
+def test_the_stop_extend_and_resume_commands(
     sqlite_config: Config, sqlite: Database, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = new_item(sqlite_config, sqlite, "done")

@@ -1,4 +1,4 @@
-"""The daemon itself: what is due is collected, converted and archived without anyone typing."""
+"""The daemon: due publications are collected, converted and archived without a command."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def is_in(database: Database, state: str) -> bool:
 
 
 @pytest.mark.parametrize("database_config", KINDS, indirect=True)
-def test_what_is_due_is_collected_though_its_collector_and_the_daemon_are_killed(
+def test_a_due_item_is_archived_although_collector_and_daemon_are_killed(
     database: Database, config: Config, web: Web, gate: Event
 ) -> None:
     start_at = datetime.now(UTC) - timedelta(minutes=1)
@@ -84,7 +84,7 @@ def test_what_is_due_is_collected_though_its_collector_and_the_daemon_are_killed
     assert len(web.visits_to("/")) == 1
 
 
-def test_it_ends_with_a_sentence_when_it_cannot_begin(config: Config) -> None:
+def test_the_daemon_reports_in_one_line_why_it_cannot_start(config: Config) -> None:
     code, out, err = run(*DAEMON, TARANTULA_DATABASE_URL="mysql://nobody")
     assert (code, out) == (2, "")
     assert err.startswith("TARANTULA_DATABASE_URL is not the URL of a supported database.")

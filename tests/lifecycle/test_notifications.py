@@ -1,4 +1,4 @@
-"""Notifications: each once, to whom it may concern, and never to the harm of an item."""
+"""Notifications are sent once to each address, and failures do not affect the item."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("no_proxy", "*")
 
 
-def test_the_publication_and_the_installation_are_told_once(database: Database, database_config: Config) -> None:
+def test_publication_and_installation_addresses_are_notified_once(database: Database, database_config: Config) -> None:
     with Listener() as publication, Listener() as everywhere:
         installation = database_config.model_copy(update={"notify": everywhere.address})
         urn = new_item(database_config, database, notify=[publication.address, everywhere.address])
@@ -43,7 +43,7 @@ def test_the_publication_and_the_installation_are_told_once(database: Database, 
     assert item(database, urn).news is None
 
 
-def test_an_item_that_is_archived_is_told_of(database: Database, database_config: Config) -> None:
+def test_an_archived_item_is_notified(database: Database, database_config: Config) -> None:
     with Listener() as listener:
         urn = new_item(database_config, database, notify=[listener.address])
         finish_documents(database, urn)
@@ -56,7 +56,7 @@ def test_an_item_that_is_archived_is_told_of(database: Database, database_config
     assert item(database, urn).state == "archived"
 
 
-def test_who_cannot_be_told_harms_nothing(
+def test_a_failed_notification_does_not_affect_the_item(
     database: Database, database_config: Config, caplog: pytest.LogCaptureFixture
 ) -> None:
     with Listener(status=500) as deaf:
@@ -72,7 +72,7 @@ def test_who_cannot_be_told_harms_nothing(
     assert send_item_notices(database_config, database) == 0
 
 
-def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database, database_config: Config) -> None:
+def test_failed_addresses_are_retried_and_none_is_notified_twice(database: Database, database_config: Config) -> None:
     now = datetime.now(UTC)
     with Listener() as friend, Listener(status=500) as deaf:
         urn = new_item(database_config, database, notify=[friend.address, deaf.address])
@@ -87,7 +87,7 @@ def test_who_could_not_be_told_is_told_later_and_nobody_twice(database: Database
     assert item(database, urn).news is None
 
 
-def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> None:
+def test_an_address_is_given_up_after_the_last_try(sqlite: Database, config: Config) -> None:
     urn, now, tries = new_item(config, sqlite, notify=["json://127.0.0.1:1/"]), datetime.now(UTC), 0
     stop_item(sqlite, urn, now)
     while item(sqlite, urn).news is not None:
@@ -97,7 +97,7 @@ def test_who_is_always_away_is_given_up(sqlite: Database, config: Config) -> Non
 
 
 @pytest.mark.parametrize("address", ["nowhere", "nothing://host", "mailto://"])
-def test_addresses_that_are_none_are_refused(address: str, config: Config) -> None:
+def test_invalid_addresses_are_refused(address: str, config: Config) -> None:
     with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
         read_config({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
     with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: An address"):

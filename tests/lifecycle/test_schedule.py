@@ -1,4 +1,4 @@
-"""Every item at its due time, none twice, none missing: across both clock changes, and with daemons that are killed."""
+"""Each due time gives exactly one item, across clock changes and with daemons that are killed."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def check(database: Database, span: tuple[date, date]) -> None:
 
 
 @pytest.mark.parametrize("span", SPANS, ids=lambda span: str(span[0]))
-def test_every_item_at_its_due_time(database: Database, config: Config, span: tuple[date, date]) -> None:
+def test_each_due_time_gives_one_item(database: Database, config: Config, span: tuple[date, date]) -> None:
     describe_all(database, *span)
     config.make_home()
     simulated_years.live(mmap(-1, 8), simulated_years.moments(*span))
@@ -84,7 +84,7 @@ def test_every_item_at_its_due_time(database: Database, config: Config, span: tu
 
 
 @pytest.mark.parametrize("span", SPANS[-1:], ids=lambda span: str(span[0]))
-def test_the_same_with_daemons_that_are_killed(database: Database, span: tuple[date, date]) -> None:
+def test_killed_daemons_miss_no_due_time(database: Database, span: tuple[date, date]) -> None:
     describe_all(database, *span)
     live(KILLS, 1, span)
     check(database, span)
@@ -97,7 +97,7 @@ def test_the_same_with_daemons_that_are_killed(database: Database, span: tuple[d
 
 
 @pytest.mark.parametrize("kills", [0, KILLS] if WHOLE else [0])
-def test_two_daemons_do_each_thing_once(postgresql_database: Database, config: Config, kills: int) -> None:
+def test_two_daemons_create_each_item_once(postgresql_database: Database, config: Config, kills: int) -> None:
     span = SPANS[0]
     describe_all(postgresql_database, *span)
     live(kills, 2, span)
@@ -108,7 +108,7 @@ def test_two_daemons_do_each_thing_once(postgresql_database: Database, config: C
         assert all(item.crashes == 0 for item in items(postgresql_database))
 
 
-def test_the_calendar_is_that_of_a_year() -> None:
+def test_the_simulation_covers_a_year() -> None:
     wanted = expected(*YEAR)
     assert {name: len(dues) for name, dues in wanted.items()} == {
         "daily": 365,

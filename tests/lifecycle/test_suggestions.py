@@ -1,4 +1,4 @@
-"""URLs that people suggest: which are taken, into which item, and that none is lost or taken twice."""
+"""Suggested URLs: which are accepted, into which item, and that none is lost or collected twice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def finish(database: Database, suggested: AcceptedSuggestion, state: int = 200) 
         session.execute(update(Document).where(Document.id == suggested.document).values(**values))
 
 
-def test_the_first_suggestion_makes_the_publication_and_begins_an_item_without_a_base_document(
+def test_the_first_suggestion_creates_the_publication_and_an_item_without_base_document(
     database: Database,
 ) -> None:
     taken = take(database, A)
@@ -71,7 +71,7 @@ def test_further_suggestions_join_the_item_while_it_has_work_left(database: Data
     assert third.urn == first.urn
 
 
-def test_an_item_with_nothing_left_to_do_is_left_to_its_end(database: Database) -> None:
+def test_an_item_without_unfinished_documents_gets_no_suggestion(database: Database) -> None:
     first = take(database, A)
     change(database, first.urn, state="collecting")
     finish(database, first)
@@ -80,7 +80,7 @@ def test_an_item_with_nothing_left_to_do_is_left_to_its_end(database: Database) 
     assert second.needs_process
 
 
-def test_an_item_that_is_stopped_or_out_of_time_or_under_other_rules_takes_no_more(database: Database) -> None:
+def test_a_stopped_expired_or_reconfigured_item_gets_no_suggestion(database: Database) -> None:
     first = take(database, A)
     change(database, first.urn, stop_wanted_at=datetime.now(UTC))
     second = take(database, B)
@@ -102,7 +102,7 @@ def test_an_item_whose_collector_died_gets_another_process(database: Database) -
     assert (third.urn, third.needs_process) == (first.urn, False)
 
 
-def test_what_waits_or_was_collected_lately_is_not_collected_again(database: Database) -> None:
+def test_a_waiting_or_recently_collected_url_is_refused(database: Database) -> None:
     first = take(database, A)
     with pytest.raises(AlreadyCollected, match=f"It is already in item {first.urn}"):
         take(database, A)
@@ -115,7 +115,7 @@ def test_what_waits_or_was_collected_lately_is_not_collected_again(database: Dat
     assert again.urn != first.urn
 
 
-def test_what_could_not_be_collected_is_tried_again(database: Database) -> None:
+def test_a_url_that_failed_can_be_suggested_again(database: Database) -> None:
     first, _ = take(database, A), take(database, B)
     finish(database, first, DocumentState.TIMEOUT)
     change(database, first.urn, state="collecting")
@@ -123,7 +123,7 @@ def test_what_could_not_be_collected_is_tried_again(database: Database) -> None:
     assert again.urn != first.urn
 
 
-def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
+def test_concurrent_suggestions_are_all_collected(database: Database) -> None:
     urls = [f"http://192.0.2.1/{number}" for number in range(4)] * 2
     taken: list[AcceptedSuggestion] = []
     refused: list[AlreadyCollected] = []
@@ -147,7 +147,7 @@ def test_many_who_suggest_at_once_lose_nothing(database: Database) -> None:
     assert [one.needs_process for one in taken].count(True) == 1
 
 
-def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(database: Database) -> None:
+def test_a_collector_does_not_end_while_a_suggestion_is_added(database: Database) -> None:
     first = take(database, A)
     change(database, first.urn, state="collecting")
     ending = Thread(target=finish, args=(database, first))
@@ -164,7 +164,7 @@ def test_a_collector_cannot_find_its_last_document_done_while_another_is_added(d
     assert states == {A: 200, B: DocumentState.WAITING}
 
 
-def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_waiting_suggestions_is_limited(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tarantula.lifecycle.suggestions.MAX_WAITING", 1)
     take(sqlite, A)
     with pytest.raises(TarantulaError, match="1 suggestions are waiting"):
@@ -188,14 +188,14 @@ def test_no_more_wait_than_is_bearable(sqlite: Database, monkeypatch: pytest.Mon
         ("http://192.0.2.1/\ud800", "suggestions does not accept it|could read"),
     ],
 )
-def test_what_cannot_be_collected_is_refused_in_a_sentence(
+def test_an_uncollectable_url_is_refused_with_a_reason(
     sqlite: Database, config: Config, text: str, complaint: str
 ) -> None:
     with pytest.raises(TarantulaError, match=complaint.replace("(", r"\(")):
         check_suggestion(config, sqlite, text)
 
 
-def test_the_rules_are_those_that_a_curator_gave_the_publication(sqlite: Database, config: Config) -> None:
+def test_a_curators_changes_to_the_publication_are_applied(sqlite: Database, config: Config) -> None:
     with sqlite.session() as session:
         publication_for_suggestions(session, NAME)
         registry.edit_publication(
@@ -207,7 +207,7 @@ def test_the_rules_are_those_that_a_curator_gave_the_publication(sqlite: Databas
             check_suggestion(config, sqlite, url)
 
 
-def test_readers_suggest_but_not_by_a_token_of_theirs(sqlite: Database, config: Config) -> None:
+def test_readers_suggest_in_a_session_but_not_with_a_token(sqlite: Database, config: Config) -> None:
     program = ServiceContext(config, sqlite, Person("eva", Role.READER, token="harvest"))
     with pytest.raises(NotAllowed, match="needs a curator"):
         suggest(program, A)

@@ -1,4 +1,4 @@
-"""Items that are left alone: who died is counted and replaced, what is over is interrupted."""
+"""Items without a process: crashes are counted and restarted, overdue items are interrupted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def urn(database: Database, database_config: Config) -> str:
     return new_item(database_config, database)
 
 
-def test_an_item_is_left_to_whoever_made_it_and_then_started(
+def test_a_new_item_is_left_to_its_creator_and_then_started(
     database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     made = item(database, urn).planned_at
@@ -48,7 +48,7 @@ def test_an_item_is_left_to_whoever_made_it_and_then_started(
     assert starter.started == [(urn, "waiting")]
 
 
-def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
+def test_crashed_processes_are_restarted_with_growing_pauses_up_to_a_limit(
     database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     change(database, urn, state="collecting", started_at=NOON, retry_at=None)
@@ -76,14 +76,14 @@ def test_who_dies_is_replaced_after_growing_pauses_until_it_is_given_up(
     assert max(pauses) < MAX_RETRY_PAUSE.total_seconds()
 
 
-def test_a_collector_that_lives_is_left_in_peace(database: Database, coordinator: Coordinator, urn: str) -> None:
+def test_a_live_collector_is_not_touched(database: Database, coordinator: Coordinator, urn: str) -> None:
     change(database, urn, state="collecting", retry_at=None)
     join(database, urn)
     coordinator.round(NOON)
     assert (item(database, urn).state, item(database, urn).crashes) == ("collecting", 0)
 
 
-def test_a_collector_whose_process_is_gone_is_dead_at_once(
+def test_a_collector_whose_process_has_exited_is_dead_at_once(
     database: Database, coordinator: Coordinator, urn: str
 ) -> None:
     process = subprocess.Popen([sys.executable, "-c", ""])
@@ -96,7 +96,7 @@ def test_a_collector_whose_process_is_gone_is_dead_at_once(
         assert session.scalars(select(Collector)).all() == []
 
 
-def test_a_collector_that_is_not_heard_of_is_dead(database: Database, coordinator: Coordinator, urn: str) -> None:
+def test_a_collector_without_heartbeat_is_dead(database: Database, coordinator: Coordinator, urn: str) -> None:
     change(database, urn, state="collecting", retry_at=None)
     join(database, urn)
     with database.session() as session:
@@ -105,7 +105,9 @@ def test_a_collector_that_is_not_heard_of_is_dead(database: Database, coordinato
     assert item(database, urn).crashes == 1
 
 
-def test_a_process_of_another_daemon_has_time_to_come(database: Database, coordinator: Coordinator, urn: str) -> None:
+def test_a_process_started_by_another_daemon_has_a_startup_timeout(
+    database: Database, coordinator: Coordinator, urn: str
+) -> None:
     change(database, urn, retry_at=None, launched_at=NOON, launched_on="elsewhere")
     coordinator.round(NOON + STARTUP_TIMEOUT / 2)
     assert item(database, urn).crashes == 0
@@ -113,7 +115,7 @@ def test_a_process_of_another_daemon_has_time_to_come(database: Database, coordi
     assert item(database, urn).crashes == 1
 
 
-def test_no_more_processes_than_the_limit(database: Database, database_config: Config, starter: FakeStarter) -> None:
+def test_the_number_of_processes_is_limited(database: Database, database_config: Config, starter: FakeStarter) -> None:
     coordinator = Coordinator(database_config, database, starter)
     urns = [new_item(database_config, database, f"p{number}") for number in range(database_config.collectors + 2)]
     for urn in urns:
@@ -126,9 +128,7 @@ def test_no_more_processes_than_the_limit(database: Database, database_config: C
 
 
 @pytest.mark.parametrize("retry", [None, NOON + timedelta(hours=1)], ids=["left", "paused"])
-def test_what_is_past_its_deadline_is_interrupted(
-    database: Database, coordinator: Coordinator, urn: str, retry: object
-) -> None:
+def test_an_overdue_item_is_interrupted(database: Database, coordinator: Coordinator, urn: str, retry: object) -> None:
     change(database, urn, state="collecting", deadline=NOON, retry_at=retry)
     coordinator.round(NOON)
     ended = item(database, urn)
@@ -137,7 +137,7 @@ def test_what_is_past_its_deadline_is_interrupted(
     assert ended.news == {"kind": "interrupted", "why": str(ended.reason)}
 
 
-def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
+def test_a_collector_that_does_not_stop_is_killed(database: Database, coordinator: Coordinator, urn: str) -> None:
     stubborn = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
     join(database, urn, machine_id(), stubborn.pid)
     change(database, urn, state="collecting", deadline=NOON, retry_at=None)
@@ -150,14 +150,16 @@ def test_a_collector_that_does_not_obey_is_killed(database: Database, coordinato
     assert item(database, urn).reason == Reason.of(ItemReason.DEADLINE)
 
 
-def test_a_wish_to_stop_that_nobody_heard_is_fulfilled(database: Database, coordinator: Coordinator, urn: str) -> None:
+def test_a_stop_request_without_a_collector_is_carried_out(
+    database: Database, coordinator: Coordinator, urn: str
+) -> None:
     change(database, urn, state="collecting", stop_wanted_at=NOON, retry_at=None)
     coordinator.round(NOON)
     ended = item(database, urn)
     assert (ended.state, ended.reason, ended.stop_wanted_at) == ("interrupted", Reason.of(ItemReason.STOPPED), None)
 
 
-def test_an_item_that_nobody_converts_is_converted(
+def test_an_abandoned_conversion_is_resumed(
     database: Database, database_config: Config, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     change(database, urn, state="converting", retry_at=NOON)
@@ -172,7 +174,7 @@ def test_an_item_that_nobody_converts_is_converted(
     assert item(database, urn).crashes == 1
 
 
-def test_a_publication_whose_item_is_not_done_waits(
+def test_a_publication_with_an_active_item_waits(
     database: Database, coordinator: Coordinator, starter: FakeStarter, urn: str
 ) -> None:
     with database.session() as session:

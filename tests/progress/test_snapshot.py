@@ -1,4 +1,4 @@
-"""What is seen of an item while it happens: right after every commit, whatever was done to it."""
+"""Snapshots of a running item are correct after every commit."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def counts(seen: ItemSnapshot) -> dict[int, int]:
 
 
 @pytest.mark.parametrize("often", [True, False], ids=["counted at every look", "counted once"])
-def test_what_is_committed_is_seen_at_the_next_look(
+def test_committed_documents_are_in_the_next_snapshot(
     database: Database, database_config: Config, urn: str, often: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counts_module, "PAUSE_FACTOR", 0 if often else 10**9)
@@ -80,9 +80,7 @@ def test_what_is_committed_is_seen_at_the_next_look(
     assert watch.snapshot().done == (4 if often else 3)
 
 
-def test_the_speed_and_the_time_left_are_those_of_the_last_seconds(
-    database: Database, database_config: Config, urn: str
-) -> None:
+def test_speed_and_time_left_use_the_last_seconds(database: Database, database_config: Config, urn: str) -> None:
     now = datetime.now(UTC)
     finish(database, urn, 200, 200, at=now - timedelta(seconds=3))
     finish(database, urn, 200, 200, at=now - timedelta(seconds=30))
@@ -94,7 +92,7 @@ def test_the_speed_and_the_time_left_are_those_of_the_last_seconds(
     assert max(seen.speed.documents) == 2
 
 
-def test_back_offs_of_collectors_are_seen(database: Database, database_config: Config, urn: str) -> None:
+def test_backoff_of_servers_is_shown(database: Database, database_config: Config, urn: str) -> None:
     politeness = Politeness(2.0)
     with database.session() as session:
         item = find_item(session, urn).id
@@ -136,7 +134,7 @@ def pause_of(database: Database, server: str) -> tuple[float | None, float | Non
     return row.pause, row.backoff
 
 
-def test_servers_that_must_be_left_alone_are_seen(database: Database, database_config: Config, urn: str) -> None:
+def test_servers_that_may_not_be_visited_yet_are_shown(database: Database, database_config: Config, urn: str) -> None:
     later = datetime.now(UTC) + timedelta(hours=1)
     with database.session() as session:
         session.execute(update(Server).where(Server.name == "s1").values(not_before=later))
@@ -145,7 +143,7 @@ def test_servers_that_must_be_left_alone_are_seen(database: Database, database_c
     assert 3500 < server.wait <= 3600
 
 
-def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: str) -> None:
+def test_the_end_of_an_item_is_shown(database: Database, database_config: Config, urn: str) -> None:
     watch = ItemWatch(database_config, database, urn)
     assert watch.snapshot().is_alive
     with database.session() as session:
@@ -159,7 +157,7 @@ def test_how_it_ends_is_seen(database: Database, database_config: Config, urn: s
     )
 
 
-def test_the_log_is_read_at_every_look(
+def test_every_snapshot_has_the_latest_log_lines(
     database: Database, database_config: Config, urn: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counts_module, "PAUSE_FACTOR", 10**9)
