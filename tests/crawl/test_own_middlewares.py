@@ -83,7 +83,7 @@ def test_scrapy_lists_every_publication(sqlite: Database, web: Web) -> None:
 def test_an_unusable_database_is_reported_by_scrapy_in_one_line(sqlite: Database) -> None:
     code, out, err = run(SCRAPY, "list", TARANTULA_DATABASE_URL="sqlite:////nowhere/at/all.sqlite")
     assert code == 2
-    assert "The database /nowhere/at/all.sqlite is not there" in out + err
+    assert "The database /nowhere/at/all.sqlite cannot be opened or created" in out + err
     assert "Traceback" not in out + err
 
 
