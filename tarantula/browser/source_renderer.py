@@ -19,10 +19,10 @@ from playwright.async_api import Request as Asked
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
-from tarantula.browser.chromium import page_settings
 from tarantula.browser.renderer import SKIPPED_RESOURCES, browser_response, close_web_socket, wait_until_idle
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
+from tarantula.fetch.chromium import page_settings
 from tarantula.fetch.errors import DownloadError, InvalidResponse
 from tarantula.fetch.resolver import is_public
 from tarantula.streams.reading.answers import redirect_location

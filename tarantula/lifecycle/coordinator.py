@@ -14,7 +14,6 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
 from tarantula.archive.quality.indicators import Indicators, compute_indicators, store_indicators
-from tarantula.browser.chromium import check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.core.errors import ConflictError, TarantulaError
@@ -22,6 +21,7 @@ from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState, check_transition
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
+from tarantula.fetch.chromium import check_browser
 from tarantula.frontier.strategies import load_strategy
 from tarantula.incremental.plan import begin_refresh, check_can_plan, horizon_end, is_to_refresh, plan_item_refresh
 from tarantula.incremental.previous_item import has_later_item, pause_until_next_visit

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from twisted.python.failure import Failure
 
-from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document
 from tarantula.engine.settings import check_publication_settings, set_components
+from tarantula.fetch.chromium import browser_settings
 from tarantula.fetch.errors import DownloadError, FetchAbandoned
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import abandon_item, begin_item
