@@ -173,21 +173,21 @@ def _validators(exchange: Exchange) -> dict[bytes, str]:
     return {name.lower(): value.decode("latin-1") for name, value in exchange.headers if name.lower() in VALIDATORS}
 
 
-def restore_or_forget(items: Path, entry: FrontierEntry, answer: Exchange) -> Exchange | None:
-    """Return the stored exchange that a 304 *answer* refers to, or None, with a warning, if it cannot be read."""
+def restore_or_forget(items: Path, entry: FrontierEntry, response: Exchange) -> Exchange | None:
+    """Return the stored exchange that a 304 *response* refers to, or None, with a warning, if it cannot be read."""
     assert entry.earlier is not None
     try:
-        return restore_unmodified(items, entry.earlier, answer)
+        return restore_unmodified(items, entry.earlier, response)
     except DamagedRecord as error:
         logger.warning("%s has not changed, but is requested again: %s", entry.url, error)
         entry.earlier = None
         return None
 
 
-def restore_unmodified(items: Path, earlier: PreviousCapture, answer: Exchange) -> Exchange:
-    """Return the stored exchange that a 304 *answer* refers to; raise DamagedRecord if it cannot be read."""
+def restore_unmodified(items: Path, earlier: PreviousCapture, response: Exchange) -> Exchange:
+    """Return the stored exchange that a 304 *response* refers to; raise DamagedRecord if it cannot be read."""
     path = items / earlier.urn / "archive" / earlier.warc
-    whole = replace(answer, **read_response(path, earlier.offset)._asdict(), not_modified=answer)
-    if payload_digest(whole) != earlier.digest:
+    restored = replace(response, **read_response(path, earlier.offset)._asdict(), not_modified=response)
+    if payload_digest(restored) != earlier.digest:
         raise DamagedRecord(f"{path} has a different body at offset {earlier.offset} than the one collected.")
-    return whole
+    return restored

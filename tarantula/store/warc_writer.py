@@ -90,14 +90,14 @@ class WarcWriter:
         """Append a response, its request and the rendered page; call `flush` before publishing the location."""
         self._prepare_file()
         digest = digest or warc_records.payload_digest(exchange)
-        name, answer_id = self._path.name, self._new_id()
-        answer = warc_records.response_record(answer_id, exchange, self._info_id, digest)
-        offset = self._append(answer)
-        self._append(warc_records.request_record(self._new_id(), exchange, self._info_id, answer_id))
+        name, response_id = self._path.name, self._new_id()
+        response = warc_records.response_record(response_id, exchange, self._info_id, digest)
+        offset = self._append(response)
+        self._append(warc_records.request_record(self._new_id(), exchange, self._info_id, response_id))
         if rendered is None:
-            return StoredRecord(name, offset, len(answer), digest)
-        page = warc_records.conversion_record(self._new_id(), exchange, self._info_id, answer_id, rendered)
-        return StoredRecord(name, offset, len(answer), digest, self._append(page))
+            return StoredRecord(name, offset, len(response), digest)
+        page = warc_records.conversion_record(self._new_id(), exchange, self._info_id, response_id, rendered)
+        return StoredRecord(name, offset, len(response), digest, self._append(page))
 
     def write_revisit(self, exchange: Exchange, digest: str, earlier: PreviousCapture) -> StoredRecord:
         """Append a revisit record for a response whose body an earlier record has. It has no request record."""

@@ -63,7 +63,7 @@ def test_the_default_name_is_the_login_name(tarantula: Tarantula, urn: str, monk
         (["validate", URN, "--by", "a" * 101], "The name has 101 letters, and 100 is the limit."),
         (["validate", URN, "--why", "a" * 10_001], "The reason has 10,001 letters"),
         (["validate", URN, "--why", "a\0b"], "The reason holds a zero byte"),
-        (["validate", URN, "--why", "\udc80"], "holds bytes that are no text"),
+        (["validate", URN, "--why", "\udc80"], "is not valid UTF-8"),
     ],
 )
 def test_refused_commands(

@@ -59,9 +59,9 @@ def captured_title(capture: Capture) -> str:
     """Return the title of a page, as rendered or else as sent."""
     if capture.rendered_offset is not None:
         return html_title(read_record(capture.path, capture.rendered_offset).raw_body, "utf-8")
-    answer = read_response(capture.path, capture.offset)
-    header = next((value for name, value in answer.headers if name.lower() == b"content-type"), b"")
-    return html_title(answer.body, charset_of(header.decode("latin-1")))
+    response = read_response(capture.path, capture.offset)
+    header = next((value for name, value in response.headers if name.lower() == b"content-type"), b"")
+    return html_title(response.body, charset_of(header.decode("latin-1")))
 
 
 def html_title(body: bytes, label: str | None) -> str:
