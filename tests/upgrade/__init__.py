@@ -1,0 +1,1 @@
+"""Homes and databases of earlier versions."""
