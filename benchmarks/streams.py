@@ -26,7 +26,8 @@ from benchmarks.crawl import BIN, ROOT, environment
 from tarantula.core.config import Config
 from tarantula.core.database import Database, open_database
 from tarantula.models import Event, Source, SourceState
-from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, next_due
+from tarantula.streams.history.buckets import SECOND
+from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus, parse_source
 from tests.sites.server import Answer, Visit, Web
@@ -113,7 +114,7 @@ def _describe(database: Database, web: Web, number: int, intervals: tuple[float,
     """Add sources that have been read before; return the interval of each by its path."""
     paths = {f"/{index}": intervals[index % len(intervals)] for index in range(number)}
     moment = datetime.now(UTC)
-    now = int(moment.timestamp() * MICROSECONDS_PER_SECOND)
+    now = int(moment.timestamp() * SECOND)
     rows, states = [], []
     for index, (path, interval) in enumerate(paths.items()):
         url = web.url(path, web.addresses[index % SERVERS])

@@ -132,7 +132,7 @@ class PageRenderer(Component):
     async def _download(self, url: str, server: str) -> dict[str, Any]:
         pause = self.collection.politeness.pause(server)
         await asyncio.sleep(pause)
-        self.count("render/askedcount")
+        self.count("render/request_count")
         request = self.spider.side_request(url, server)
         try:
             await self.engine.download_async(request)

@@ -11,7 +11,8 @@ from tarantula.models import Alert, Event, Forgotten, Series, Source
 from tarantula.streams.alerts import dry_run
 from tarantula.streams.alerts import registry as alerts
 from tarantula.streams.alerts.config import read_alert
-from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
+from tarantula.streams.alerts.replay import DryRun, dry_run_config
+from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 from tests.support.alerts import BEGIN, SECOND, came, come, firings, new_alert, new_source, wait
 

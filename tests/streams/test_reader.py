@@ -9,15 +9,16 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Source, SourceState
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.ingest.outcome import FailedReading
 from tarantula.streams.reading.answers import ReadAttempt
 from tarantula.streams.reading.reader import StreamReader
 from tarantula.streams.reading.source_changes import followed_source
-from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, FollowedSource, StreamVisit
+from tarantula.streams.reading.visits import FollowedSource, StreamVisit
 from tarantula.streams.sources.config import SourceStatus
 from tests.support.sources import follow
 
-NOON = 1_800_000_000 * MICROSECONDS_PER_SECOND
+NOON = 1_800_000_000 * SECOND
 
 
 class SlowReader(StreamReader):
@@ -27,7 +28,7 @@ class SlowReader(StreamReader):
 
     def now(self) -> int:
         self.looks += 1
-        return NOON + 2 * self.looks * MICROSECONDS_PER_SECOND
+        return NOON + 2 * self.looks * SECOND
 
 
 def sources(database: Database) -> list[FollowedSource]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.ingest.memory import MIN_RANGE_READINGS, extended_range, is_outlier
 from tarantula.streams.reading.servers import CONTESTED_LEASE_SECONDS, IDLE_LEASE_SECONDS, VisitQueue
 from tarantula.streams.reading.visits import (
     LATE_READINGS_PER_SECOND,
-    MICROSECONDS_PER_SECOND,
     DueHeap,
     FollowedSource,
     next_due,
@@ -24,7 +24,7 @@ def followed(number: int, path: str = "/", server: str = "a.example", **values: 
 
 @given(some.text(max_size=20), some.floats(1, 86400), some.integers(0, 2 * BEGIN))
 def test_the_next_due_time_is_within_an_interval_and_keeps_the_rhythm(url: str, interval: float, now: int) -> None:
-    step = round(interval * MICROSECONDS_PER_SECOND)
+    step = round(interval * SECOND)
     due = next_due(url, interval, now)
     assert now < due <= now + step
     assert next_due(url, interval, due) == due + step
@@ -36,21 +36,18 @@ def test_the_next_due_time_is_within_an_interval_and_keeps_the_rhythm(url: str, 
 def test_many_sources_are_spread_and_those_of_a_page_are_due_together() -> None:
     dues = sorted(next_due(f"http://example.org/{number}", 60.0, BEGIN) for number in range(6000))
     busiest = max(
-        sum(1 for due in dues if second <= due < second + MICROSECONDS_PER_SECOND)
-        for second in range(BEGIN, dues[-1], MICROSECONDS_PER_SECOND)
+        sum(1 for due in dues if second <= due < second + SECOND) for second in range(BEGIN, dues[-1], SECOND)
     )
     assert busiest < 160
     page = "http://example.org/"
-    assert next_due(page, 300.0, BEGIN) in {
-        next_due(page, 60.0, BEGIN + 60 * MICROSECONDS_PER_SECOND * step) for step in range(6)
-    }
+    assert next_due(page, 300.0, BEGIN) in {next_due(page, 60.0, BEGIN + 60 * SECOND * step) for step in range(6)}
 
 
 def test_overdue_sources_are_read_soon_at_a_limited_rate() -> None:
     moments = [spread_late(number, BEGIN, 3600) for number in range(1000)]
     assert moments[0] == BEGIN
-    assert moments[-1] - BEGIN == 999 * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND
-    assert spread_late(100_000, BEGIN, 2.0) == BEGIN + 2 * MICROSECONDS_PER_SECOND
+    assert moments[-1] - BEGIN == 999 * SECOND // LATE_READINGS_PER_SECOND
+    assert spread_late(100_000, BEGIN, 2.0) == BEGIN + 2 * SECOND
 
 
 def test_the_earliest_comes_first() -> None:

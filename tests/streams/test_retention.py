@@ -76,7 +76,7 @@ def test_a_late_event_is_refused_and_logged(database: Database, caplog: pytest.L
         kept = levels(session, series)
         assert all(kept[place] == expected[place] for place in kept)
         assert session.get_one(Forgotten, (series, Grain.EVENT)).refused == 2
-        assert "too late: 2 events." in " ".join(retention_summary(session, series).sentences)
+        assert "too old: 2 events." in " ".join(retention_summary(session, series).sentences)
 
 
 def test_a_row_limit_deletes_the_oldest_whole_buckets_and_never_the_newest_event(database: Database) -> None:

@@ -15,8 +15,8 @@ from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment
 from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
-from tarantula.streams.export.rows import ExportQuery, moment_of, select_export
-from tarantula.streams.history import chart_points_of, newest_events
+from tarantula.streams.export.rows import ExportQuery, select_export
+from tarantula.streams.history import chart_points_of, moment_of, newest_events
 from tarantula.streams.history.retention import retention_summary, sparkline
 from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
 from tarantula.streams.sources import registry

@@ -21,7 +21,8 @@ from tarantula.services.streams.sources import audit_subject
 from tarantula.streams.alerts import registry
 from tarantula.streams.alerts.condition_text import format_rule
 from tarantula.streams.alerts.config import AlertConfig, read_alert
-from tarantula.streams.alerts.replay import DryRun, dry_run_config, moment_of
+from tarantula.streams.alerts.replay import DryRun, dry_run_config
+from tarantula.streams.history import moment_of
 from tarantula.streams.sources import registry as sources
 
 TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a test message: alerts will be sent here.", "info")

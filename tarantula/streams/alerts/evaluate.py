@@ -21,7 +21,8 @@ from tarantula.streams.alerts.condition import (
     SilenceCondition,
     is_momentary,
 )
-from tarantula.streams.alerts.memory import MICROSECONDS_PER_SECOND, FieldMemory, SeenValue, WatchMemory
+from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.texts import PatternTimeout, fold_text, search_pattern
 
 TruthValue = bool | None
@@ -141,7 +142,7 @@ def change_base(condition: ChangeCondition, known: FieldMemory, at: int) -> Seen
     """Return the value that a change is measured from: the previous one, or the one at the start of the window."""
     if condition.within is None:
         return known.before
-    begin = at - condition.within * MICROSECONDS_PER_SECOND
+    begin = at - condition.within * SECOND
     standing = next((seen for until, seen in known.past if until > begin), None)
     return standing or (known.now if known.before is not None else None)
 
@@ -150,7 +151,7 @@ def record_to_beat(condition: RecordCondition, known: FieldMemory, at: int) -> S
     """Return the record that a value must beat."""
     if condition.within is None:
         return known.high if condition.high else known.low
-    begin = at - condition.within * MICROSECONDS_PER_SECOND
+    begin = at - condition.within * SECOND
     trail = known.highs if condition.high else known.lows
     return next((seen for until, seen in trail if until > begin), None)
 
@@ -199,4 +200,4 @@ def silence_complete_at(condition: SilenceCondition, row: str, memory: WatchMemo
     if condition.field is not None:
         known = memory.rows.get(row, {}).get(condition.field)
         heard = known.at if known else None
-    return max(heard or 0, memory.since if heard is None else 0) + condition.seconds * MICROSECONDS_PER_SECOND
+    return max(heard or 0, memory.since if heard is None else 0) + condition.seconds * SECOND

@@ -8,11 +8,11 @@ from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
 from tarantula.streams.alerts.condition import AlertCondition, ChangeCondition, RecordCondition, leaf_conditions
+from tarantula.streams.history.buckets import SECOND
 
 MAX_TRAIL_VALUES = 500
 """Maximum number of values of a window; beyond that neighbours are merged."""
 _PLAIN = ("since", "clock", "event_at", "armed", "true_since", "fired_at")
-MICROSECONDS_PER_SECOND = 1_000_000
 ExtremeTest = Callable[[Decimal, Decimal], bool]
 
 
@@ -131,9 +131,9 @@ def history_needs(condition: AlertCondition) -> dict[str, HistoryNeed]:
         need = needs.setdefault(leaf.field, HistoryNeed())
         window = getattr(leaf, "within", None) or 0
         if isinstance(leaf, ChangeCondition):
-            need.past = max(need.past, window * MICROSECONDS_PER_SECOND)
+            need.past = max(need.past, window * SECOND)
         elif isinstance(leaf, RecordCondition):
-            _need_record(need, leaf.high, window * MICROSECONDS_PER_SECOND)
+            _need_record(need, leaf.high, window * SECOND)
     return needs
 
 

@@ -24,7 +24,7 @@ from tarantula.publications.notifications import (
 )
 from tarantula.streams.alerts.judgement import is_watched
 from tarantula.streams.alerts.registry import alert_config
-from tarantula.streams.alerts.replay import moment_of
+from tarantula.streams.history import moment_of
 
 FIRINGS_PER_MESSAGE = 50
 

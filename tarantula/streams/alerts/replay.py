@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from itertools import chain, groupby, islice
 from typing import NamedTuple
@@ -23,6 +23,7 @@ from tarantula.streams.alerts.evaluate import RowField
 from tarantula.streams.alerts.judgement import AlertStep, firing_rows, store_firings, stored_value, values_by_group
 from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory, history_needs
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring, make_terms, single_group, terms_of
+from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 
 PAST_EVENTS_PER_QUERY = 1000
@@ -248,11 +249,6 @@ def replay_window(session: Session, source: Source, terms: AlertTerms, begin: in
     fired.sort(key=lambda one: one[1].at)
     would = [WouldFire(at=moment_of(one.at), row=row, why=one.why) for row, one in fired[:MAX_LISTED_FIRINGS]]
     return DryRun(fired=would, count=len(fired), moments=moments, notes=_notes(session, known, since, moments))
-
-
-def moment_of(at: int) -> datetime:
-    """Return a stored time as a datetime in UTC."""
-    return datetime.fromtimestamp(at / 1_000_000, UTC)
 
 
 def _notes(session: Session, known: Iterable[int], since: int, moments: int) -> list[str]:

@@ -27,7 +27,6 @@ from tarantula.streams.alerts.evaluate import (
     silence_complete_at,
 )
 from tarantula.streams.alerts.memory import (
-    MICROSECONDS_PER_SECOND,
     HistoryNeed,
     SeenValue,
     WatchMemory,
@@ -35,6 +34,7 @@ from tarantula.streams.alerts.memory import (
     history_needs,
 )
 from tarantula.streams.alerts.reasons import firing_reasons
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.values.value import ValueParseError
 
 
@@ -212,8 +212,8 @@ def make_terms(alert: AlertConfig, source: Mapping[str, Any]) -> AlertTerms:
         literals=literals,
         units=units,
         margin=_margin(alert, units),
-        hold=(alert.hold or 0) * MICROSECONDS_PER_SECOND,
-        pause=(alert.pause or 0) * MICROSECONDS_PER_SECOND,
+        hold=(alert.hold or 0) * SECOND,
+        pause=(alert.pause or 0) * SECOND,
         at_first=alert.at_first,
         each_event=has_news(source.get("adapter", "page"), source.get("options", {})),
     )

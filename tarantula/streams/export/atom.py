@@ -8,8 +8,8 @@ from xml.etree.ElementTree import Element, SubElement
 from sqlalchemy.orm import Session
 
 from tarantula.models import Event, Source
-from tarantula.streams.export.rows import ExportQuery, moment_of
-from tarantula.streams.history import newest_events
+from tarantula.streams.export.rows import ExportQuery
+from tarantula.streams.history import moment_of, newest_events
 from tarantula.streams.sources import registry
 
 ATOM_NAMESPACE = "http://www.w3.org/2005/Atom"

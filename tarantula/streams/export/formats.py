@@ -16,7 +16,8 @@ from tarantula.models import Source
 from tarantula.store.bulk import chunks
 from tarantula.streams.export.atom import atom_feed
 from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
-from tarantula.streams.export.rows import ExportQuery, export_rows, moment_of
+from tarantula.streams.export.rows import ExportQuery, export_rows
+from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

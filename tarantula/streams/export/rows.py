@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ from sqlalchemy.orm import Session
 from tarantula.core.errors import NotFoundError
 from tarantula.core.messages import did_you_mean
 from tarantula.models import Series, Source
-from tarantula.streams.history.buckets import EARLIEST_TIME, EPOCH, LATEST_TIME, calendar_of
+from tarantula.streams.history.buckets import EARLIEST_TIME, LATEST_TIME, calendar_of
 from tarantula.streams.history.coverage import SeriesRows, WindowCover, forgotten_before, query_rows, query_scalar
 from tarantula.streams.history.points import SHORTEST_BUCKETS
 from tarantula.streams.history.summary import ValueSummary, merge_summaries
@@ -90,11 +89,6 @@ def export_rows(session: Session, query: ExportQuery) -> Iterator[tuple[Any, ...
             yield from _events(session, series, query)
         else:
             yield from _levels(session, series, query)
-
-
-def moment_of(at: int) -> datetime:
-    """Return a time in microseconds since 1970 as a datetime in UTC."""
-    return EPOCH + timedelta(microseconds=at)
 
 
 def _events(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:

@@ -1,5 +1,6 @@
 """History of streams: events, levels (minute, hour, day, month, year) aggregated from them, charts and retention."""
 
+from tarantula.streams.history.buckets import moment_of
 from tarantula.streams.history.events import (
     NewEvent,
     StoreResult,
@@ -26,6 +27,7 @@ __all__ = [
     "chart_points",
     "chart_points_of",
     "last_values",
+    "moment_of",
     "newest_events",
     "series_of",
     "series_of_many",

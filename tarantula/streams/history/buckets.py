@@ -18,6 +18,7 @@ SECOND = 1_000_000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+"""Microseconds."""
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST_TIME = -62_000_000_000 * SECOND
 """In the year 5: close to the earliest date that Python supports."""
@@ -67,10 +68,10 @@ class BucketCalendar:
 
     def local(self, at: int) -> datetime:
         """Return the local time, to the minute."""
-        return (_moment(at) + self._offset(at)).replace(tzinfo=None)
+        return (moment_of(at) + self._offset(at)).replace(tzinfo=None)
 
     def _offset(self, at: int) -> timedelta:
-        return _whole_minutes(_moment(at).astimezone(self.zone).utcoffset())
+        return _whole_minutes(moment_of(at).astimezone(self.zone).utcoffset())
 
     def _find_hour(self, at: int) -> int:
         start = at - self.local(at).minute * MINUTE
@@ -98,7 +99,8 @@ def calendar_of(zone: str) -> BucketCalendar:
     return BucketCalendar(ZoneInfo(zone))
 
 
-def _moment(at: int) -> datetime:
+def moment_of(at: int) -> datetime:
+    """Return a time in microseconds since 1970 as a datetime in UTC."""
     return EPOCH + timedelta(microseconds=at)
 
 

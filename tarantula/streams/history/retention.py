@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Table, delete, func, select
@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
 from tarantula.models import Event, Forgotten, Level, Series, Source, StaleLevel
-from tarantula.streams.history.buckets import EPOCH, SECOND, BucketCalendar, calendar_of
+from tarantula.streams.history.buckets import SECOND, BucketCalendar, calendar_of, moment_of
 from tarantula.streams.history.events import lock_out_storing
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 
@@ -133,11 +133,6 @@ def _record_deletion(session: Session, deleted: ForgottenRows, now: int) -> None
     record.before = max(record.before, deleted.before)
     record.rows += deleted.rows
     record.at = moment_of(now)
-
-
-def moment_of(at: int) -> datetime:
-    """Return a time in microseconds since 1970 as a datetime in UTC."""
-    return EPOCH + timedelta(microseconds=at)
 
 
 class RowRange(NamedTuple):

@@ -23,17 +23,18 @@ from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.leases import ReaderLeases
 from tarantula.streams.adapters.base import SourceReading
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.ingest.outcome import FailedReading, IngestRequest, IngestResult, UnchangedReading
 from tarantula.streams.ingest.readings import ingest_reading
 from tarantula.streams.reading.answers import ReadAttempt
 from tarantula.streams.reading.servers import ServerDelays, ServerLeaseManager, VisitQueue
 from tarantula.streams.reading.source_changes import NO_PUBLICATION, SourceTable, SourceTableChanges, followed_source
-from tarantula.streams.reading.visits import MICROSECONDS_PER_SECOND, DueHeap, FollowedSource, StreamVisit, spread_late
+from tarantula.streams.reading.visits import DueHeap, FollowedSource, StreamVisit, spread_late
 from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.sources.registry import get
 
-LEASE_LEAD_MICROSECONDS = 2 * MICROSECONDS_PER_SECOND
+LEASE_LEAD_MICROSECONDS = 2 * SECOND
 """Time before a source is due at which the lease of its server is requested."""
 EXCLUDED_SENTENCE = "The server {server} is excluded: `tarantula server show {server}` says so."
 
@@ -104,7 +105,7 @@ class StreamReader:
 
     def now(self) -> int:
         """Return the current time in microseconds since 1970."""
-        return int(time.time() * MICROSECONDS_PER_SECOND)
+        return int(time.time() * SECOND)
 
     def next(self) -> StreamVisit | None:
         """Return the next visit that is allowed now; ``None`` if there is none."""
@@ -133,7 +134,7 @@ class StreamReader:
         due = self._due.first()
         moments = [
             self.queue.next_due(),
-            None if due is None else now + max(due - self.now(), 0) / MICROSECONDS_PER_SECOND,
+            None if due is None else now + max(due - self.now(), 0) / SECOND,
         ]
         return min((moment for moment in moments if moment is not None), default=None)
 
@@ -278,7 +279,7 @@ class StreamReader:
     def _refuse(self, source: FollowedSource, why: FailedReading) -> None:
         """Store that a source cannot be read, and schedule the next try."""
         now = self.now()
-        due = max(source.next_due(now), now + LEASE_LEAD_MICROSECONDS + MICROSECONDS_PER_SECOND)
+        due = max(source.next_due(now), now + LEASE_LEAD_MICROSECONDS + SECOND)
         self.writer.store(IngestRequest(source.id, source.config, why, now, due))
         self._soon.push(due, source)
 

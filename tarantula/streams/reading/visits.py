@@ -17,10 +17,10 @@ from typing import Any, Generic, TypeVar
 from tarantula.core.urls import origin_of, server_of
 from tarantula.fetch.errors import InvalidResponse
 from tarantula.streams.adapters.base import AdapterMemory
+from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, RequestMethod, SourceRequest
 
-MICROSECONDS_PER_SECOND = 1_000_000
 LATE_READINGS_PER_SECOND = 100
 """Maximum rate at which sources that are overdue at the start are read."""
 T = TypeVar("T")
@@ -30,16 +30,14 @@ VisitKey = tuple[Any, ...]
 
 def next_due(address: str, interval: float, after: int) -> int:
     """Return the first due time after *after*, in microseconds since 1970."""
-    step = round(interval * MICROSECONDS_PER_SECOND)
+    step = round(interval * SECOND)
     offset = int.from_bytes(blake2b(address.encode(), digest_size=8).digest()) % step
     return after + step - (after - offset) % step
 
 
 def spread_late(number: int, now: int, interval: float) -> int:
     """Return when the *number*-th of many overdue sources is read: soon, at a limited rate."""
-    return now + min(
-        number * MICROSECONDS_PER_SECOND // LATE_READINGS_PER_SECOND, round(interval * MICROSECONDS_PER_SECOND)
-    )
+    return now + min(number * SECOND // LATE_READINGS_PER_SECOND, round(interval * SECOND))
 
 
 class DueHeap(Generic[T]):
