@@ -92,15 +92,25 @@ def test_an_unavailable_database_is_waited_for(config: Config, web: LargeWeb, mo
             database.close()
             stop = ("-D", str(server.pgdata), "-m", "fast", "-w", "stop")
             pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
-            time.sleep(2)
-            assert process.poll() is None
+            before = _log_until(process, "The database is unavailable")
+            assert process.poll() is None, before
             server.ensure_postgres_running()
             _, log = process.communicate(timeout=TIMEOUT_SECONDS)
             assert process.returncode == 0, log
-            assert "The database is unavailable" in log
             assert "The database is available again; continuing." in log
             assert "Traceback" not in log, log
             assert list(states(database).values()) == [200] * web.pages
             assert len(web.visits) == web.pages
     finally:
         server.cleanup()
+
+
+def _log_until(process: subprocess.Popen[str], text: str) -> str:
+    """Read the log of a process up to the line that contains *text*; return it."""
+    assert process.stderr is not None
+    lines = []
+    for line in iter(process.stderr.readline, ""):
+        lines.append(line)
+        if text in line:
+            return "".join(lines)
+    raise AssertionError(f"no line with {text!r} in: {''.join(lines)}")

@@ -67,6 +67,7 @@ def test_table_of_known_rates() -> None:
         ]
         shown = " | ".join(f"{one:.4f}" for one in (best(pages, pauses), *fresh))
         print(f"| {world} | {'Zipf' if weighed else 'equal'} | {days:g} d | {shown} |", flush=True)
+        assert fresh[list(PLANNING_POLICIES).index("lasting")] == pytest.approx(best(pages, pauses), abs=0.005)
 
 
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
@@ -83,6 +84,8 @@ def test_table_of_learned_rates(world: str) -> None:
         ]
         shown = " | ".join(f"{one[:10].mean():.4f}, {one[30:].mean():.4f}" for one in fresh)
         print(f"| {world} | {days} d | {visits:g} | {shown} |", flush=True)
+        known, learned, _aged, in_turn = (one[30:].mean() for one in fresh)
+        assert in_turn - 0.01 < learned < known + 0.005
 
 
 @given(visits=st.integers(1, 40), age=st.floats(0.0, 1e6))

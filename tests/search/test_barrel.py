@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -24,7 +23,13 @@ from tarantula.core.sockets import listener_url, open_listener
 from tarantula.lifecycle.removal import remove_item
 from tarantula.models import Barrel as Row
 from tarantula.models import Item, JournalEntry, Server
-from tarantula.search.barrels.barrel import BarrelNotReady, BarrelService, open_barrel_index, serve_barrel
+from tarantula.search.barrels.barrel import (
+    JOURNAL_POLL_SECONDS,
+    BarrelNotReady,
+    BarrelService,
+    open_barrel_index,
+    serve_barrel,
+)
 from tarantula.search.index.storage import BusyIndex
 from tarantula.search.results import SearchRequest
 from tarantula.store.journal import JournalKind, append_to_journal
@@ -38,10 +43,25 @@ if TYPE_CHECKING:
 WORD = SearchRequest(query="everywhere")
 
 
+class PollCounter(Event):
+    """A stop event that counts how often the barrel has polled the journal."""
+
+    polls = 0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.polls += timeout == JOURNAL_POLL_SECONDS
+        return super().wait(timeout)
+
+    def wait_for_two_polls(self) -> None:
+        """Wait for the end of a poll that begins now."""
+        before = self.polls
+        eventually(lambda: self.polls >= before + 2)
+
+
 @contextmanager
-def barrel_at(database: Database, folder: Path) -> Iterator[BarrelService]:
+def barrel_at(database: Database, folder: Path, ending: Event | None = None) -> Iterator[BarrelService]:
     """Run a barrel's journal and heartbeat threads."""
-    index, ending = open_barrel_index(folder, rebuild=False), Event()
+    index, ending = open_barrel_index(folder, rebuild=False), ending or Event()
     barrel = BarrelService(database, index, "http://127.0.0.1:1")
     threads = [Thread(target=job, args=(ending,)) for job in (barrel.follow_journal, barrel.send_heartbeats)]
     for thread in threads:
@@ -104,16 +124,17 @@ def test_the_position_is_written_before_it_is_used(sqlite: Database, tmp_path: P
 def test_entries_are_taken_strictly_in_order(postgresql_database: Database, tmp_path: Path) -> None:
     urn = new_item(postgresql_database)
     arrive(postgresql_database, urn, {"a": "everywhere"})
-    with barrel_at(postgresql_database, tmp_path / "b") as barrel:
+    counter, other_counter = PollCounter(), PollCounter()
+    with barrel_at(postgresql_database, tmp_path / "b", counter) as barrel:
         eventually(lambda: found(barrel) == 1)
         with postgresql_database.engine.begin() as late:
             late.execute(delete(Server).where(Server.name == "nobody"))
             append_to_journal(late, JournalKind.ENDED, 1)
             arrive(postgresql_database, urn, {"b": "everywhere"})
-            time.sleep(0.5)
+            counter.wait_for_two_polls()
             assert found(barrel) == 1
-            with barrel_at(postgresql_database, tmp_path / "other") as other:
-                time.sleep(0.5)
+            with barrel_at(postgresql_database, tmp_path / "other", other_counter) as other:
+                other_counter.wait_for_two_polls()
                 assert found(other) == -1
         eventually(lambda: found(barrel) == 2)
 
