@@ -131,7 +131,7 @@ def test_a_megabyte_of_digits_is_no_value() -> None:
 
 def test_ten_thousand_elements_inside_each_other_do_no_harm() -> None:
     config = source("page", {"value": {"css": "b"}, "other": {"css": "i"}})
-    # As in a browser, what is deeper than 512 elements is not where it was written.
+    # As in a browser, elements nested deeper than 512 levels are moved up.
     for depth, expected in ((400, {"value": "7", "other": "5"}), (10_000, {"other": "5"})):
         deep = "<i>5</i>" + "<div>" * depth + "<b>7</b>" + "</div>" * depth
         got = reading(config, deep)

@@ -18,7 +18,7 @@ READY_MADE = categories()
 
 
 def examples(name: str) -> dict[str, str]:
-    """Answer a form as its own examples do."""
+    """Answer a form with its own examples."""
     form = READY_MADE[name].form
     return {question.key: question.example or next(iter(question.choices), "") for question in form}
 

@@ -26,7 +26,7 @@ Result = TypeVar("Result")
 
 
 def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
-    """Do something with a client, and close it."""
+    """Run a coroutine with a client, and close the client."""
 
     async def whole() -> Result:
         client = PickerClient(AGENT)
@@ -39,7 +39,7 @@ def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
 
 
 def got(url: str, **limits: object) -> bytes:
-    """Return the body of what is at an address of loopback."""
+    """Return the body at a loopback address."""
     wanted = PickerRequest(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
     return visiting(lambda client: client.get(wanted)).body
 

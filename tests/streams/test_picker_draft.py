@@ -30,7 +30,7 @@ SECOND_POINTS = ("tbody tr:nth-child(2) td:nth-child(3)", 0)
 
 
 def rows_of(draft: SourceDraft, following: FollowMode, html: str = "") -> list[tuple[str, dict[str, str]]]:
-    """Return what is read when a draft is followed in some way, perhaps of a page that has changed."""
+    """Return the rows read in a follow mode, optionally from a changed page."""
     draft.choose_mode(following)
     config = parse_source(draft.configuration())
     if html:
@@ -114,7 +114,7 @@ def test_types_and_units_are_changed_and_values_left_out() -> None:
     assert [(one["kind"], one["unit"]) for one in fields] == [(ValueKind.MONEY, "USD"), (ValueKind.TEXT, "")]
     left_out, kept = draft.fields
     for _ in range(2):
-        # Who clicks twice leaves out one.
+        # A second click removes the element.
         draft.remove(left_out)
         assert draft.fields == [kept]
     assert kept.text == "3"
@@ -138,7 +138,7 @@ def test_who_is_quick_points_while_others_are_taken_and_read() -> None:
 
 @contextmanager
 def hurried_threads() -> Iterator[None]:
-    """Let threads take turns as often as they can."""
+    """Switch between threads as often as possible."""
     usual = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -160,7 +160,7 @@ def test_what_cannot_be_followed_is_refused_in_a_sentence(chosen: tuple[str, int
 
 
 def draft_of_more(draft: SourceDraft, css: str, nth: int, part: str = "") -> None:
-    """Point at one more element of the league."""
+    """Pick one more element of the league table."""
     assert draft._tree is not None
     draft.pick(draft._tree.number(draft._tree.document.select(css)[nth]), part)
 

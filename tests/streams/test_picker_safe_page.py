@@ -16,7 +16,7 @@ ASKS = re.compile(r"evil|javascript|hunter2|token|<script(?! nonce)|\son\w+\s*=|
 
 
 def shown(html: str) -> SafePage:
-    """Return what is shown of a page."""
+    """Return the sanitised page."""
     return safe_page(PageTree.of(answer_of(html)), "http://a.example/page")
 
 

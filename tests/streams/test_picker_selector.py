@@ -14,7 +14,7 @@ from tests.support.picker_pages import LEAGUE, NEWS, RANDOM, SHOP, answer_of
 
 
 def every_element_is_selected(html: str) -> None:
-    """The selector of each element is one, and selects it and nothing else in the page as the adapters read it."""
+    """Each element has a selector that matches it and nothing else in the page as the adapters parse it."""
     answer = answer_of(html)
     tree, read_again = PageTree.of(answer), PageTree.of(answer)
     for number, element in enumerate(tree.elements):

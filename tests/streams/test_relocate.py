@@ -133,13 +133,13 @@ def test_another_selector_is_another_value() -> None:
 
 RANDOMS = st.integers(0, 2**40).map(Random)
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# Of values without words nobody can tell how they changed places.
+# Values without labels that changed places cannot be told apart.
 ORDERED = (stream_pages.nameless,)
 PLACES_ONLY = (stream_pages.bare,)
 
 
 def changed(known: Figures, layouts: set[Layout], random: Random) -> Figures:
-    """Let time pass, and the page be rearranged as far as its words still say what is what."""
+    """Return later values on a rearranged page whose labels are still unambiguous."""
     now = stream_pages.later(known, random)
     if layouts & set(ORDERED):
         return now
@@ -150,7 +150,7 @@ def changed(known: Figures, layouts: set[Layout], random: Random) -> Figures:
 
 
 def story(random: Random, layouts: list[Layout]) -> tuple[str | None, str | None, SourceReading]:
-    """Follow a value from one page to the next: what it is then, what was read, and the whole reading."""
+    """Follow a value from one page to the next: return its new text, the text that was read, and the reading."""
     known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(layouts)
     pair = random.choice(known.places), random.choice(known.measures)
     source = source_of(css=stream_pages.selector(known, layout, seed, pair))
@@ -182,7 +182,7 @@ def test_where_words_say_what_is_what_most_is_found_again() -> None:
 @given(random=RANDOMS)
 def test_values_that_change_in_their_places_are_read_without_doubt(random: Random) -> None:
     known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(ALL_LAYOUTS)
-    # Small counts without words that take each other's values cannot be told from counts that change places.
+    # Small counts without labels that swap values look like counts that swap places.
     assume(not (known.counts and layout in ORDERED))
     pair = random.choice(known.places), random.choice(known.measures)
     source, memory = source_of(css=stream_pages.selector(known, layout, seed, pair)), AdapterMemory()
@@ -193,7 +193,7 @@ def test_values_that_change_in_their_places_are_read_without_doubt(random: Rando
 
 
 def mutated(pair: dict[str, Any], random: Random) -> tuple[str, SourceReading]:
-    """Read a page, change it at random, read it again: the text that the element still has, and the second reading."""
+    """Read a page, mutate it at random and read it again; return the element's text and the second reading."""
     body = page_named(pair["before"])
     source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
     first = reading_of(body, source, {})

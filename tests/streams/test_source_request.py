@@ -23,7 +23,7 @@ from tests.support.sources import config, follow, state_of
 LETTERS = some.text(some.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Zl", "Zp"]), max_size=30)
 JSON_FIELD = {"key": "value", "place": {"path": "value"}}
 KEY = "wq7/ é+1"
-"""A secret that is written otherwise in every place."""
+"""A secret that is escaped differently in every format."""
 
 
 def sent(**values: Any) -> SourceRequest:
@@ -31,7 +31,7 @@ def sent(**values: Any) -> SourceRequest:
 
 
 def refused(**values: Any) -> dict[str, str]:
-    """Return what is said of each field."""
+    """Return the error messages by field."""
     with pytest.raises(TarantulaError) as caught:
         config(**values)
     return dict(caught.value.fields)
@@ -126,7 +126,7 @@ def test_what_is_no_secret_or_is_a_variable_is_taken(values: dict[str, Any]) -> 
 
 
 def visit(**values: Any) -> StreamVisit:
-    """Return the visit of a source whose server was asked before."""
+    """Return the visit of a source that was read before."""
     source = FollowedSource(1, 1, config(url="http://a.example/", **values))
     source.validators = {"url": source.url, "etag": '"one"'}
     turns = VisitQueue()
@@ -161,7 +161,7 @@ def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expecte
     else:
         onward = led.redirected_to(url, status, is_private=False)
         assert onward.sent == expected
-        # What was left out stays so, also where it leads back.
+        # Removed headers stay removed, even if a redirect leads back.
         assert "X-A" in dict(onward.redirected_to("http://a.example/", 302, False).sent.headers) or not expected.headers
 
 

@@ -184,7 +184,7 @@ def test_plain_numbers_with_a_warm_history_are_read_in_no_time() -> None:
 
     best = min(_seconds(texts) for _ in range(5))
 
-    # About 20 µs were measured; the rest is for machines that do other things too.
+    # About 20 µs were measured; the margin is for busy machines.
     assert best / len(texts) < 0.00015
 
 

@@ -30,7 +30,7 @@ def numbers(places: int) -> st.SearchStrategy[Decimal]:
 
 any_number = st.integers(0, 6).flatmap(numbers)
 telling = st.lists(st.sampled_from((1, 2, 4)).flatmap(numbers).filter(lambda n: n % 1 != 0), min_size=5, max_size=5)
-"""Histories that have decimals, and not three of them: what those tell is what a page tells."""
+"""Histories with decimals, but not three of them, so that they determine the number format."""
 moments = st.integers(31 * 525600, 79 * 525600).map(
     lambda minutes: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)
 )

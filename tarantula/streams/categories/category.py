@@ -114,8 +114,8 @@ class Category(BaseModel):
         questions = {question.key for question in self.form} | {"base"}
         if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_keys):
             raise ValueError(f"{both[0]} cannot be used both in the URL and in headers or body.")
-        wanted = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_keys
-        if missing := sorted(wanted - questions):
+        used = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_keys
+        if missing := sorted(used - questions):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self
 

@@ -164,8 +164,8 @@ def marks_in(labels: ElementLabels) -> list[str]:
     """Return the identifying labels among all labels of an element."""
     if "row" in labels:
         return [labels[where] for where in ("row", "column") if where in labels]
-    beside = next((labels[where] for where in MARK_POSITIONS if where in labels), "")
-    return list(dict.fromkeys(filter(None, (labels.get("column"), beside, labels.get("group")))))
+    adjacent = next((labels[where] for where in MARK_POSITIONS if where in labels), "")
+    return list(dict.fromkeys(filter(None, (labels.get("column"), adjacent, labels.get("group")))))
 
 
 TextReader = Callable[[Element], str]
@@ -196,15 +196,15 @@ def _is_name(value: str) -> bool:
 
 def unique_selectors(document: Document, element: Element) -> list[str]:
     """Return selectors by name that match only this element."""
-    wanted = []
+    selectors = []
     if _is_name(own_id := element.attr("id") or ""):
-        wanted.append(f"#{escape_identifier(own_id)}")
+        selectors.append(f"#{escape_identifier(own_id)}")
     for name, value in _naming_attributes(element):
         quoted = value.replace("\\", "\\\\").replace('"', '\\"')
-        wanted.append(f'[{escape_identifier(name)}="{quoted}"]')
+        selectors.append(f'[{escape_identifier(name)}="{quoted}"]')
     classes = [name for name in (element.attr("class") or "").split() if _is_name(name)]
-    wanted += [f"{element.tag}.{escape_identifier(name)}" for name in classes]
-    return [name for name in wanted[:8] if document.select(name) == [element]]
+    selectors += [f"{element.tag}.{escape_identifier(name)}" for name in classes]
+    return [name for name in selectors[:8] if document.select(name) == [element]]
 
 
 def path_of(element: Element) -> str:

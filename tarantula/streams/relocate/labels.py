@@ -1,4 +1,4 @@
-"""Labels of an element: the words beside, above and before it by which a person recognises a value."""
+"""Labels of an element: the words next to, above and before it by which a person recognises a value."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ def numeral_value(
 ) -> Decimal:
     """Return the number that a numeral means in a field with this history.
 
-    ``mark`` is the decimal mark that the context implies; ``decimals`` says that three decimals are usual.
+    ``mark`` is the decimal mark that the context implies; ``decimals`` means that three decimals are usual.
     """
     number = _select_reading(found, kind, number_style(history), times, mark or (times.mark if times else ""), decimals)
     exponent = (found.exponent or 0) + (times.exponent if times else 0)
