@@ -31,13 +31,13 @@ def test_one_block_is_enough_to_find_the_others(block: str) -> None:
     assert texts(reading(source("blocks", PLACES, block=block, key="name"), SHOP)) == ALL
 
 
-def test_blocks_in_parts_of_their_own_are_found() -> None:
+def test_blocks_with_separate_parents_are_found() -> None:
     apart = "<body>" + "".join(f"<div class=col><article><h3>{n}</h3><b>{n * 2}</b></article></div>" for n in range(4))
     got = reading(source("blocks", PLACES, block=".col:nth-of-type(2) article", key="name"), apart)
     assert list(texts(got)) == ["0", "1", "2", "3"]
 
 
-def test_chosen_blocks_alone_are_followed() -> None:
+def test_only_chosen_blocks_are_followed() -> None:
     config = source("blocks", PLACES, block=".card", key="name", only=["Café"])
     assert list(texts(reading(config, SHOP))) == ["Café"]
 
@@ -52,13 +52,13 @@ def test_without_a_key_each_new_block_is_news() -> None:
     assert reading(config, SHOP, second.memory).rows == []
 
 
-def test_blocks_whose_list_has_another_name_are_found_by_what_they_are_made_of() -> None:
+def test_blocks_of_a_renamed_list_are_found_by_their_structure() -> None:
     config = source("blocks", PLACES, block=".shop > li", key="name")
     first = reading(config, SHOP)
     assert texts(reading(config, SHOP.replace('"shop"', '"c-81"'), first.memory)) == ALL
 
 
-def test_a_text_of_another_look_or_beside_other_words_is_doubted() -> None:
+def test_a_text_with_another_shape_or_label_is_doubtful() -> None:
     config = source("blocks", PLACES, block=".card", key="name")
     first = reading(config, SHOP)
     look = reading(config, page(card("Chá", "Esgotado"), card("Café", "4 €"), card("Cacau", "5 €")), first.memory)
@@ -82,7 +82,7 @@ def test_blocks_that_are_gone_are_missing() -> None:
         ({"block": "li", "key": "x"}, "no field 'x'"),
     ],
 )
-def test_what_cannot_be_understood_is_refused(options: dict[str, str], words: str) -> None:
+def test_invalid_options_and_places_are_rejected(options: dict[str, str], words: str) -> None:
     with pytest.raises(TarantulaError) as refused:
         source("blocks", PLACES, **options)
     assert words in str(refused.value)

@@ -39,7 +39,7 @@ def test_every_entry_is_an_event_with_its_own_time() -> None:
     assert got.rows[0].texts == {"title": "Entry 1 & more", "link": "http://stream.example/1", "summary": "About 1"}
 
 
-def test_only_what_was_not_there_before_is_new() -> None:
+def test_only_unseen_entries_are_new() -> None:
     first = reading(CONFIG, rss(item(1)))
     assert reading(CONFIG, rss(item(1)), first.memory).rows == []
     second = reading(CONFIG, rss(item(2, 2), item(1)), first.memory)
@@ -48,18 +48,18 @@ def test_only_what_was_not_there_before_is_new() -> None:
     assert reading(CONFIG, rss(item(1)), gone.memory).rows == []
 
 
-def test_an_entry_without_an_id_is_known_by_its_link() -> None:
+def test_an_entry_without_an_id_is_identified_by_its_link() -> None:
     first = reading(CONFIG, rss(item(1, guid=False)))
     changed = rss(item(1, guid=False).replace("Entry 1", "Entry one"))
     assert reading(CONFIG, changed, first.memory).rows == []
 
 
-def test_entries_of_one_second_stay_apart() -> None:
+def test_entries_of_the_same_second_get_distinct_times() -> None:
     got = reading(CONFIG, rss(*(item(number) for number in range(20))))
     assert len({row.at for row in got.rows}) == 20
 
 
-def test_an_entry_that_says_it_is_of_tomorrow_is_of_now() -> None:
+def test_an_entry_dated_in_the_future_gets_the_current_time() -> None:
     assert reading(CONFIG, rss(item(1, 30))).rows[0].at == NOW
 
 
@@ -72,7 +72,7 @@ def test_atom_is_read() -> None:
     assert row.at == datetime(2026, 11, 10, 7, tzinfo=UTC)
 
 
-def test_what_is_remembered_stays_small() -> None:
+def test_the_stored_state_stays_small() -> None:
     memory: AdapterMemory = {}
     for start in range(0, 20_000, 500):
         entries = [NewsRow(f"urn:{number}", {"title": str(number)}) for number in range(start, start + 500)]
@@ -95,10 +95,10 @@ BOMB = '<?xml version="1.0"?><!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a
         (BOMB + rss(item(1)).partition("?>")[2], "entities"),
     ],
 )
-def test_what_is_no_feed_is_said_not_to_be_one(body: str, words: str) -> None:
+def test_other_formats_are_not_feeds(body: str, words: str) -> None:
     with pytest.raises(UnreadableResponse, match=words):
         reading(CONFIG, body)
 
 
-def test_a_feed_that_is_broken_off_gives_what_there_is() -> None:
+def test_a_truncated_feed_yields_its_complete_entries() -> None:
     assert titles(reading(CONFIG, rss(item(1), item(2)).partition("<item><title>Entry 2")[0])) == ["Entry 1 & more"]

@@ -37,7 +37,7 @@ def test_the_next_event_is_read() -> None:
     }
 
 
-def test_several_of_the_next_are_numbered() -> None:
+def test_several_next_events_are_numbered() -> None:
     got = texts(reading(source("ical", PLACES, most=4), CALENDAR))
     assert {name: row["start"][:10] for name, row in got.items()} == {
         "1": "2026-11-17",
@@ -47,13 +47,13 @@ def test_several_of_the_next_are_numbered() -> None:
     }
 
 
-def test_words_choose_events() -> None:
+def test_events_are_filtered_by_words() -> None:
     got = reading(source("ical", PLACES, words="FERIADO"), CALENDAR)
     assert texts(got) == {"": {"event": "Feriado", "start": "2026-12-01"}}
     assert got.missing == {"where": "No event in the next 60 days has this field."}
 
 
-def test_events_that_are_new_are_news() -> None:
+def test_new_events_are_news() -> None:
     config = source("ical", {"event": {"part": "summary"}}, rows="news", days=30)
     first = reading(config, CALENDAR)
     assert (first.news, len(first.rows)) == (True, 6)
@@ -73,7 +73,7 @@ def test_events_that_are_new_are_news() -> None:
         "FREQ=DAILY;BYHOUR=1,2,3,4,5,6",
     ],
 )
-def test_events_that_repeat_without_end_are_refused(rule: str) -> None:
+def test_events_that_recur_too_often_are_rejected(rule: str) -> None:
     started = time.process_time()
     with pytest.raises(UnreadableResponse, match="recur too often"):
         reading(source("ical", PLACES), calendar(event("x", ":19700101T000000Z", rule)))
@@ -84,7 +84,7 @@ def test_events_that_repeat_without_end_are_refused(rule: str) -> None:
     "body",
     ["", "hello", "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n" * 50, "BEGIN:VCALENDAR\r\n" + "BEGIN:VEVENT\r\n" * 6000],
 )
-def test_what_is_no_calendar_is_said_not_to_be_one(body: str) -> None:
+def test_other_formats_are_not_calendars(body: str) -> None:
     with pytest.raises(UnreadableResponse):
         reading(source("ical", PLACES), body)
 

@@ -49,7 +49,7 @@ def test_fields_of_a_page_are_one_row() -> None:
     assert got.missing == {"no": "The selector matches nothing on the page."}
 
 
-def test_a_selector_that_fits_many_is_doubted() -> None:
+def test_a_selector_with_several_matches_is_doubtful() -> None:
     got = reading(source("page", {"value": {"css": "li"}}), PAGE)
     assert got.rows == []
     assert [(doubt.field, doubt.text) for doubt in got.doubts] == [("value", "1")]
@@ -58,12 +58,12 @@ def test_a_selector_that_fits_many_is_doubted() -> None:
     assert "1,000 elements" in reading(source("page", {"value": {"css": "p"}}), thousand).doubts[0].why
 
 
-def test_many_of_the_same_text_are_one() -> None:
+def test_several_matches_with_the_same_text_are_one_value() -> None:
     page = "<body><p class=large>5 €</p><p class=small>5 €</p>"
     assert texts(reading(source("page", {"value": {"css": "p"}}), page)) == {"": {"value": "5 €"}}
 
 
-def test_a_field_that_is_the_name_of_its_row_lets_the_place_count() -> None:
+def test_a_field_that_names_its_row_is_followed_by_place() -> None:
     rows = [("Sporting", 31), ("Porto", 29), ("Benfica", 28)]
 
     def table(order: list[tuple[str, int]]) -> str:
@@ -83,7 +83,7 @@ def test_a_field_that_is_the_name_of_its_row_lets_the_place_count() -> None:
     assert (texts(after), after.doubts) == ({"": {"team": "Porto", "points": "32"}}, [])
 
 
-def test_selectors_alone_can_be_told_to_decide() -> None:
+def test_selectors_only_disables_relocation() -> None:
     config = source("page", {"value": {"css": "b"}}, selectors_only=True)
     first = reading(config, "<p>Preço <b>12 €</b>")
     assert first.memory == {}
@@ -106,7 +106,7 @@ def test_selectors_alone_can_be_told_to_decide() -> None:
         ({"ccs": "p"}, "Did you mean css?"),
     ],
 )
-def test_a_place_that_cannot_be_understood_is_refused_at_once(place: dict[str, Any], words: str) -> None:
+def test_an_invalid_place_is_rejected_when_saved(place: dict[str, Any], words: str) -> None:
     with pytest.raises(TarantulaError, match=r"\w+") as refused:
         source("page", {"value": place})
     assert words in str(refused.value)
@@ -116,12 +116,12 @@ def test_a_place_that_cannot_be_understood_is_refused_at_once(place: dict[str, A
     ("body", "kind"),
     [(b"", ""), (b"  \n", ""), (b"%PDF-1.7 <x>", ""), (b"\x89PNG\r\n<", ""), (b"{}", "application/json"), (b"12", "")],
 )
-def test_what_is_no_page_is_said_not_to_be_one(body: bytes, kind: str) -> None:
+def test_other_formats_are_not_pages(body: bytes, kind: str) -> None:
     with pytest.raises(UnreadableResponse, match=r"empty|not an HTML page"):
         reading(source("page", {"value": {"css": "p"}}), body, kind=kind)
 
 
-def test_a_megabyte_of_digits_is_no_value() -> None:
+def test_a_megabyte_of_digits_is_not_a_value() -> None:
     got = reading(
         source("page", {"value": {"css": "p"}, "other": {"css": "b"}}), "<p>" + "7" * 1_000_000 + "</p><b>5</b>"
     )
@@ -129,7 +129,7 @@ def test_a_megabyte_of_digits_is_no_value() -> None:
     assert "longer than 10,000 characters" in got.missing["value"]
 
 
-def test_ten_thousand_elements_inside_each_other_do_no_harm() -> None:
+def test_ten_thousand_nested_elements_are_harmless() -> None:
     config = source("page", {"value": {"css": "b"}, "other": {"css": "i"}})
     # As in a browser, elements nested deeper than 512 levels are moved up.
     for depth, expected in ((400, {"value": "7", "other": "5"}), (10_000, {"other": "5"})):
@@ -139,7 +139,7 @@ def test_ten_thousand_elements_inside_each_other_do_no_harm() -> None:
         assert texts(reading(config, deep, got.memory)) == {"": expected}
 
 
-def test_a_pattern_that_would_go_on_for_ever_is_given_up() -> None:
+def test_a_pattern_with_catastrophic_backtracking_times_out() -> None:
     config = source("page", {"value": {"css": "p", "regex": r"(a+)+$"}, "other": {"css": "b"}})
     started = time.process_time()
     got = reading(config, f"<p>{'a' * 5000}!</p><b>5</b>")
@@ -148,7 +148,7 @@ def test_a_pattern_that_would_go_on_for_ever_is_given_up() -> None:
     assert texts(got) == {"": {"other": "5"}}
 
 
-def test_the_charset_is_the_one_that_was_told() -> None:
+def test_the_declared_charset_is_used() -> None:
     body = "<p>12 £ – preço</p>".encode("windows-1252")
     config = source("page", {"value": {"css": "p"}})
     assert texts(reading(config, body, kind="text/html; charset=windows-1252")) == {"": {"value": "12 £ – preço"}}
@@ -157,7 +157,7 @@ def test_the_charset_is_the_one_that_was_told() -> None:
     assert wrong.rows == [] or texts(wrong) == {"": {"value": "é"}}
 
 
-def test_an_element_that_is_gone_is_not_nothing() -> None:
+def test_a_missing_element_is_reported_as_missing() -> None:
     config = source("page", {"value": {"css": "#v"}})
     first = reading(config, "<body><p>Saldo <b id=v>12 €</b></p>")
     gone = reading(config, "<body><p>Saldo</p>", first.memory)

@@ -29,18 +29,18 @@ LINES = "Data;Preço (€);Volume\n2026-11-14;3,51;100\n2026-11-15;3,55;\n2026-1
         ("main.temp > `20`", "true"),
     ],
 )
-def test_a_value_of_json_is_read(path: str, text: str) -> None:
+def test_a_json_value_is_read(path: str, text: str) -> None:
     assert texts(reading(source("json", {"value": {"path": path}}), WEATHER)) == {"": {"value": text}}
 
 
 @pytest.mark.parametrize("path", ["main.rain", "main.none", "quotes[?s=='X'].p"])
-def test_what_is_null_or_not_there_is_missing_and_not_zero(path: str) -> None:
+def test_null_and_absent_values_are_missing_not_zero(path: str) -> None:
     got = reading(source("json", {"value": {"path": path}}), WEATHER)
     assert (got.rows, got.missing) == ([], {"value": "It was not found."})
 
 
 @pytest.mark.parametrize(("path", "kind"), [("quotes[].p", "a list"), ("main", "an object")])
-def test_more_than_one_value_is_doubted(path: str, kind: str) -> None:
+def test_several_values_are_doubtful(path: str, kind: str) -> None:
     got = reading(source("json", {"value": {"path": path}}), WEATHER)
     assert (got.rows, [kind in doubt.why for doubt in got.doubts]) == ([], [True])
 
@@ -71,12 +71,12 @@ def test_rows_of_json_without_a_key_are_news() -> None:
         ("\x00\x01", "not JSON"),
     ],
 )
-def test_what_is_no_json_is_said_not_to_be_it(body: str, words: str) -> None:
+def test_other_formats_are_not_json(body: str, words: str) -> None:
     with pytest.raises(UnreadableResponse, match=words):
         reading(source("json", {"value": {"path": "a"}}), body)
 
 
-def test_json_that_is_deep_and_no_number_does_no_harm() -> None:
+def test_deeply_nested_json_and_huge_numbers_are_harmless() -> None:
     deep = '{"a":' * 900 + "1" + "}" * 900
     assert reading(source("json", {"value": {"path": "b"}}), deep).rows == []
     assert reading(source("json", {"value": {"path": "a"}}), '{"a": NaN}').rows == []
@@ -92,7 +92,7 @@ def test_json_that_is_deep_and_no_number_does_no_harm() -> None:
         ("count(//r:Cube[@rate])", "2"),
     ],
 )
-def test_a_value_of_xml_is_read(xpath: str, text: str) -> None:
+def test_an_xml_value_is_read(xpath: str, text: str) -> None:
     config = source("xml", {"value": {"xpath": xpath}}, namespaces={"r": "urn:r"})
     assert texts(reading(config, RATES.encode("latin-1"))) == {"": {"value": text}}
 
@@ -106,7 +106,7 @@ def test_rows_of_xml_are_followed_by_a_key() -> None:
     }
 
 
-def test_several_texts_of_xml_are_doubted() -> None:
+def test_several_xml_texts_are_doubtful() -> None:
     config = source("xml", {"value": {"xpath": "//r:Cube/@rate"}}, namespaces={"r": "urn:r"})
     assert "2 texts" in reading(config, RATES.encode("latin-1")).doubts[0].why
 
@@ -125,14 +125,14 @@ LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10 if n else "ha"}">' for n i
         ("<a>" * 10_000 + "</a>" * 10_000, "not well-formed XML"),
     ],
 )
-def test_xml_that_is_broken_or_means_harm_is_not_read(body: str, words: str) -> None:
+def test_malformed_and_malicious_xml_is_rejected(body: str, words: str) -> None:
     with pytest.raises(UnreadableResponse, match=words):
         reading(source("xml", {"value": {"xpath": "//a"}}), body)
     with pytest.raises(UnreadableResponse, match=words if "entities" in words else "."):
         reading(source("xml", {"value": {"xpath": "//a"}}), body.encode("utf-16") if body else b"")
 
 
-def test_a_bomb_in_other_letters_is_not_read_either() -> None:
+def test_an_entity_bomb_in_another_encoding_is_rejected() -> None:
     with pytest.raises(UnreadableResponse, match="declares entities"):
         reading(source("xml", {"v": {"xpath": "//a"}}), f"<!DOCTYPE a [{LAUGHS}]><a>&l11;</a>".encode("utf-16"))
 
@@ -165,7 +165,7 @@ def test_a_column_of_csv_that_moved_is_found_and_one_that_is_gone_is_missing() -
     assert reading(config, "Data\nx\n").missing == {"volume": "No columns have the title “Volume”."}
 
 
-def test_csv_in_another_charset_is_read_if_it_is_told() -> None:
+def test_csv_in_another_charset_needs_the_charset_option() -> None:
     body = LINES.encode("windows-1252")
     config = source("csv", {"price": {"column": "Preço (€)"}})
     assert texts(reading(config, body)) == {"": {"price": "3,60"}}
@@ -174,7 +174,7 @@ def test_csv_in_another_charset_is_read_if_it_is_told() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"\x00\x01\x02\x00", b'a,"' + b"x" * 300_000 + b'"\n'])
-def test_what_is_no_csv_is_said_not_to_be_it(body: bytes) -> None:
+def test_other_formats_are_not_csv(body: bytes) -> None:
     with pytest.raises(UnreadableResponse):
         reading(source("csv", {"value": {"column": "a"}}), body)
 
@@ -198,7 +198,7 @@ def test_what_is_no_csv_is_said_not_to_be_it(body: bytes) -> None:
         ("nosuch", {}, {}, "There is no adapter nosuch"),
     ],
 )
-def test_what_cannot_be_understood_is_refused_at_once(
+def test_invalid_options_and_places_are_rejected_when_saved(
     adapter: str, place: dict[str, Any], options: dict[str, Any], words: str
 ) -> None:
     with pytest.raises(TarantulaError) as refused:

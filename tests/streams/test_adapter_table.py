@@ -30,7 +30,7 @@ def test_rows_are_followed_by_their_titles() -> None:
     assert (got.doubts, got.missing) == ([], {})
 
 
-def test_chosen_rows_alone_are_followed_and_missed() -> None:
+def test_only_chosen_rows_are_followed_and_reported_missing() -> None:
     config = source("table", {"points": {"column": "Pts"}}, only=["BENFICA", "Braga"])
     got = reading(config, LEAGUE)
     assert texts(got) == {"Benfica": {"points": "28"}}
@@ -68,7 +68,7 @@ def test_an_attribute_inside_a_cell_is_read() -> None:
     assert texts(reading(config, LEAGUE)) == {"Porto": {"link": "/fcp"}}
 
 
-def test_two_rows_of_one_title_are_doubted() -> None:
+def test_two_rows_with_the_same_title_are_doubtful() -> None:
     page = "<table><tr><th>Nome<th>Valor<tr><td>A<td>1<tr><td>B<td>2<tr><td>A<td>3</table>"
     got = reading(source("table", {"value": {"column": "Valor"}}), page)
     assert texts(got) == {"B": {"value": "2"}}
@@ -83,13 +83,13 @@ def test_two_rows_of_one_title_are_doubted() -> None:
         ("<table><tr><th>A<th>B<tr><td>x<td>1</table>", "No table on the page has all these titles."),
     ],
 )
-def test_a_table_that_is_not_there_is_missing(page: str, sentence: str) -> None:
+def test_a_missing_table_is_reported(page: str, sentence: str) -> None:
     got = reading(source("table", {"points": {"column": "Pts"}}), page)
     assert got.rows == []
     assert got.missing["points"].startswith(sentence)
 
 
-def test_cells_that_say_they_are_huge_are_cut() -> None:
+def test_huge_cell_spans_are_limited() -> None:
     page = "<table><tr><th colspan=99999999>A<th>B<tr><td rowspan=100000>x<td>1</table>"
     got = reading(source("table", {"value": {"column": "B"}}), page)
     assert got.rows == []
@@ -104,7 +104,7 @@ def test_cells_that_say_they_are_huge_are_cut() -> None:
         ({"column": "A", "regex": "["}, {}, "not a regular expression"),
     ],
 )
-def test_what_cannot_be_understood_is_refused(place: dict[str, Any], options: dict[str, Any], words: str) -> None:
+def test_invalid_options_and_places_are_rejected(place: dict[str, Any], options: dict[str, Any], words: str) -> None:
     with pytest.raises(TarantulaError) as refused:
         source("table", {"value": place}, **options)
     assert words in str(refused.value)

@@ -103,11 +103,11 @@ ANSWERS: list[tuple[str, dict[str, str], str, dict[str, dict[str, str]]]] = [
 
 
 @pytest.mark.parametrize(("name", "answers", "body", "expected"), ANSWERS, ids=[answer[0] for answer in ANSWERS])
-def test_what_its_service_answers_is_read(name: str, answers: dict[str, str], body: str, expected: Any) -> None:
+def test_the_response_of_every_service_is_read(name: str, answers: dict[str, str], body: str, expected: Any) -> None:
     assert texts(reading(made(name, **answers), body)) == expected
 
 
-def test_answers_cannot_leave_their_place_in_an_address() -> None:
+def test_answers_are_escaped_in_urls() -> None:
     config = made("weather", place="São João & Cª?", latitude="1", longitude="2")
     assert config.name == "weather.sao-joao-ca"
     with pytest.raises(TarantulaError, match="Symbol cannot be"):
@@ -134,20 +134,20 @@ def test_answers_cannot_leave_their_place_in_an_address() -> None:
         ("stock", {"symbol": "aapl", "base": "not an address"}, "Address of the service cannot be 'not an address'."),
     ],
 )
-def test_a_bad_answer_is_a_sentence(name: str, answers: dict[str, str], sentence: str) -> None:
+def test_an_invalid_answer_is_an_error_message(name: str, answers: dict[str, str], sentence: str) -> None:
     with pytest.raises(TarantulaError) as refused:
         made(name, **answers)
     assert sentence in str(refused.value)
 
 
-def test_a_service_that_moved_is_set_right_in_the_form() -> None:
+def test_the_base_url_of_a_service_can_be_changed_in_the_form() -> None:
     assert [question.key for question in form_questions(READY_MADE["stock"])] == ["symbol", "market", "base"]
     config = made("stock", symbol="aapl", base="http://127.0.0.1:8000/")
     assert config.address == "http://127.0.0.1:8000/q/l/?s=aapl.us&f=sd2t2ohlcv&h&e=csv"
     assert made("stock", symbol="aapl", market="Germany").name == "stocks.germany.aapl"
 
 
-def test_an_installation_has_categories_of_its_own_and_changes_others(tmp_path: Path) -> None:
+def test_an_installation_adds_and_overrides_categories(tmp_path: Path) -> None:
     (tmp_path / "stock.toml").write_text('base = "http://quotes.example"\n', encoding="utf-8")
     (tmp_path / "river.toml").write_text(
         'title = "River"\nurl = "http://rios.example/{station}"\nadapter = "page"\nsource_name = "rivers.{station}"\n'
@@ -171,18 +171,18 @@ def test_an_installation_has_categories_of_its_own_and_changes_others(tmp_path: 
         ('title = "x"\nurl = "http://x/{a}"\nadapter = "page"\nform = []\n', "does not ask for a"),
     ],
 )
-def test_a_file_that_is_no_category_is_a_sentence(tmp_path: Path, content: str, words: str) -> None:
+def test_an_invalid_category_file_is_an_error_message(tmp_path: Path, content: str, words: str) -> None:
     (tmp_path / "bad.toml").write_text(content, encoding="utf-8")
     with pytest.raises(TarantulaError, match=words):
         categories(tmp_path)
 
 
-def test_a_category_that_is_not_there_is_said() -> None:
+def test_an_unknown_category_is_an_error_message() -> None:
     with pytest.raises(NotFoundError, match="Did you mean weather"):
         category_named("wether")
 
 
-def test_a_category_of_a_service_that_is_sent_something_writes_answers_as_they_are(tmp_path: Path) -> None:
+def test_answers_in_headers_and_body_are_not_percent_encoded(tmp_path: Path) -> None:
     file = tmp_path / "quotes.toml"
     said = """
         title = "Quotes"

@@ -95,7 +95,7 @@ def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
             visiting(twice)
 
 
-def test_limits_are_told_in_sentences() -> None:
+def test_exceeded_limits_are_error_messages() -> None:
     with site_of({"/large": ("text/plain", "1" * 2000)}) as site:
         site.answers["/round"] = (f"{site.url}round", b"")
         with pytest.raises(TarantulaError, match=r"1,?000"):
@@ -109,7 +109,7 @@ def test_limits_are_told_in_sentences() -> None:
 
 
 @pytest.mark.parametrize("written", ["", "javascript:alert(1)", "file:///etc/passwd", "http://", "data:text/html,1"])
-def test_what_is_no_address_of_the_web_is_refused(written: str) -> None:
+def test_invalid_web_addresses_are_rejected(written: str) -> None:
     with pytest.raises(TarantulaError, match="not a web address"):
         parse_address(written)
 
@@ -119,7 +119,7 @@ def test_an_address_may_be_written_without_its_scheme() -> None:
 
 
 @pytest.mark.usefixtures("chromium")
-def test_steps_lead_through_a_door_to_what_scripts_make() -> None:
+def test_steps_log_in_and_reach_content_made_by_scripts() -> None:
     with site_that(behind_a_door) as url:
 
         async def go(client: PickerClient) -> tuple[SourceResponse, str, str]:

@@ -38,7 +38,7 @@ def rows_of(draft: SourceDraft, following: FollowMode, html: str = "") -> list[t
     return [(row.name, row.texts) for row in draft.reading(config).rows]
 
 
-def test_the_first_of_a_league_is_followed_whoever_it_is() -> None:
+def test_first_place_of_a_league_is_followed() -> None:
     draft = draft_of(LEAGUE, FIRST, POINTS, GAMES)
     assert [(one.title, one.text, one.effective_kind) for one in draft.fields] == [
         ("Equipa", "SL Benfica", ValueKind.TEXT),
@@ -51,7 +51,7 @@ def test_the_first_of_a_league_is_followed_whoever_it_is() -> None:
     assert rows_of(draft, FollowMode.ROW_PLACE, later) == [("1", {"equipa": "FC Porto", "pontos": "61", "jogos": "22"})]
 
 
-def test_one_team_is_followed_wherever_it_stands_or_all_of_them() -> None:
+def test_one_team_or_all_teams_are_followed_by_name() -> None:
     draft = draft_of(LEAGUE, POINTS)
     assert draft.plan is not None
     assert draft.plan.mode == FollowMode.ROW_NAME
@@ -63,13 +63,13 @@ def test_one_team_is_followed_wherever_it_stands_or_all_of_them() -> None:
     assert rows_of(draft, FollowMode.PLACE) == [("", {"pontos": "61"})]
 
 
-def test_cells_of_several_rows_are_known_by_both_titles() -> None:
+def test_cells_of_several_rows_are_followed_by_both_titles() -> None:
     draft = draft_of(LEAGUE, POINTS, SECOND_POINTS)
     assert draft.keys() == ["pontos", "pontos_2"]
     assert rows_of(draft, FollowMode.TITLES) == [("", {"pontos": "61", "pontos_2": "58"})]
 
 
-def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
+def test_blocks_similar_to_the_picked_one_are_found() -> None:
     draft = draft_of(NEWS, ("article h2", 1), ("article .votes", 1, "7"))
     assert {plan.mode for plan in draft.plans} == {FollowMode.PLACE, FollowMode.BLOCKS, FollowMode.NEWS}
     assert rows_of(draft, FollowMode.BLOCKS) == [
@@ -83,7 +83,7 @@ def test_blocks_like_the_one_that_was_pointed_at_are_found() -> None:
     assert draft.reading().news
 
 
-def test_of_a_long_list_the_beginning_is_read() -> None:
+def test_only_the_beginning_of_a_long_list_is_read() -> None:
     offers = "".join(f"<li><b>Offer {number}</b> <i>{number}</i></li>" for number in range(1500))
     draft = draft_of(f"<ul>{offers}</ul>", ("b", 5), ("i", 5))
     assert len(rows_of(draft, FollowMode.BLOCKS)) == 1000
@@ -120,7 +120,7 @@ def test_types_and_units_are_changed_and_values_left_out() -> None:
     assert kept.text == "3"
 
 
-def test_who_is_quick_points_while_others_are_taken_and_read() -> None:
+def test_concurrent_picks_are_safe() -> None:
     cells = "".join(f"<tr><td>team {n}<td>{n}" for n in range(40))
     draft = draft_of(f"<table><tr><th>Team<th>Points{cells}</table>")
 
@@ -152,7 +152,7 @@ def hurried_threads() -> Iterator[None]:
         (("p", 0, "not there"), "is not a part of the text"),
     ],
 )
-def test_what_cannot_be_followed_is_refused_in_a_sentence(chosen: tuple[str, int], why: str) -> None:
+def test_elements_that_cannot_be_followed_are_rejected(chosen: tuple[str, int], why: str) -> None:
     draft = draft_of(LEAGUE, ("img", 0))
     with pytest.raises(TarantulaError, match=why):
         draft_of_more(draft, *chosen)
@@ -177,7 +177,7 @@ def draft_of_more(draft: SourceDraft, css: str, nth: int, part: str = "") -> Non
         ("12:30 golo de Rui (2-1)", "2-1", "12:41 golo de Rui (3-1)", "3-1"),
     ],
 )
-def test_patterns_find_a_part_by_what_is_around_it(text: str, part: str, later: str, found: str) -> None:
+def test_patterns_find_a_part_by_its_context(text: str, part: str, later: str, found: str) -> None:
     pattern = pattern_for(text, part)
     for one, wanted in ((text, part), (later, found)):
         matched = search_pattern(pattern, one)
@@ -222,7 +222,7 @@ DOCUMENTS = [
 
 
 @pytest.mark.parametrize(("kind", "body", "adapter", "rows"), DOCUMENTS, ids=[one[2] for one in DOCUMENTS])
-def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
+def test_documents_are_recognised_by_type_and_can_be_read(
     kind: str, body: str, adapter: str, rows: list[RowChoice]
 ) -> None:
     answer = SourceResponse("http://a.example/data", body.encode(), kind, datetime(2026, 6, 12, 22, tzinfo=UTC))
@@ -239,7 +239,7 @@ def test_documents_that_are_no_pages_are_told_by_their_type_and_can_be_read(
         assert {row.name for row in draft.reading().rows} == ({"Lisboa", "Porto"} if naming else {""})
 
 
-def test_what_nothing_reads_is_refused_in_a_sentence() -> None:
+def test_unsupported_formats_are_rejected() -> None:
     with pytest.raises(TarantulaError, match="This is application/pdf, which no adapter reads"):
         offers_of(SourceResponse("http://a.example/", b"%PDF-1.7", "application/pdf"))
     with pytest.raises(TarantulaError, match="This is not JSON"):
@@ -249,7 +249,7 @@ def test_what_nothing_reads_is_refused_in_a_sentence() -> None:
     assert is_page(SourceResponse("http://a.example/", b"<p>1", ""))
 
 
-def test_names_to_begin_with_can_be_used() -> None:
+def test_suggested_names_are_valid() -> None:
     assert source_name_for("Ana", "Hóquei em patins: 1.ª divisão", "http://a/") == "user.ana.hoquei-em-patins-1"
     assert source_name_for("ana b", "", "http://www.fc.ul.pt/") == "fc"
     assert check_source_name(source_name_for("ana", "…", "http://x/")) == "user.ana.x"

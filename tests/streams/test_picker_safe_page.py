@@ -20,7 +20,7 @@ def shown(html: str) -> SafePage:
     return safe_page(PageTree.of(answer_of(html)), "http://a.example/page")
 
 
-def test_nothing_that_acts_or_asks_survives() -> None:
+def test_nothing_active_survives_sanitising() -> None:
     page = shown(HOSTILE)
     document = page.document("N0NCE", "/pick.js")
     without_class = document.replace("a&quot;&gt;&lt;script&gt;evil()&lt;/script&gt;", "")
@@ -49,7 +49,7 @@ def test_nothing_that_acts_or_asks_survives() -> None:
     assert "color:red" in page.body.replace(" ", "")
 
 
-def test_what_it_loads_is_asked_for_by_us_alone() -> None:
+def test_stylesheets_and_images_are_fetched_only_by_us() -> None:
     page = shown(LEAGUE)
     assert page.images == ["http://a.example/logo.png"]
     assert [sheet.url for sheet in page.sheets] == ["http://a.example/league.css", ""]
@@ -60,13 +60,13 @@ def test_what_it_loads_is_asked_for_by_us_alone() -> None:
     assert page.title == "Hóquei em patins: 1.ª divisão"
 
 
-def test_a_page_in_the_place_of_another_base_asks_where_it_says() -> None:
+def test_the_base_element_of_a_page_is_respected() -> None:
     page = shown("<base href=http://b.example/x/><img src=i.png><img src='data:image/png;base64,AA'><img src=ftp://x/>")
     assert page.images == ["http://b.example/x/i.png"]
     assert page.body.count("src=") == 2
 
 
-def test_every_element_that_is_shown_has_the_number_that_it_is_read_by() -> None:
+def test_shown_elements_have_the_numbers_of_the_parsed_page() -> None:
     answer = answer_of(LEAGUE)
     tree, page = PageTree.of(answer), shown(LEAGUE)
     for element in parse(page.document("n", "/pick.js")).select(f"body [{NUMBER_ATTRIBUTE}]"):
@@ -98,10 +98,10 @@ def test_numbers_survive_however_a_page_is_nested(html: str) -> None:
         (r".md\:w-1\/2:not(p) { content: '\201C' }", r".md\:w-1\/2:not(p) { content: '\201C' }"),
     ],
 )
-def test_styles_refer_to_nothing(css: str, safe: str) -> None:
+def test_stylesheets_contain_no_references(css: str, safe: str) -> None:
     assert safe_css(css) == safe
 
 
-def test_a_page_of_frames_says_where_they_are() -> None:
+def test_a_page_of_frames_lists_their_addresses() -> None:
     with pytest.raises(TarantulaError, match=r"consists of frames. Open one of them: http://a.example/left.html, "):
         shown("<frameset cols=50%,50%><frame src=left.html><frame src=right.html></frameset>")

@@ -60,14 +60,14 @@ def test_within_a_block_every_element_has_a_selector_that_selects_exactly_it(htm
         (NEWS, "article:nth-child(2) h2", "div.list > article:nth-of-type(2) > h2"),
     ],
 )
-def test_selectors_are_short_and_go_by_names_that_stay(html: str, chosen: str, css: str) -> None:
+def test_selectors_are_short_and_use_stable_names(html: str, chosen: str, css: str) -> None:
     tree = PageTree.of(answer_of(html))
     (element,) = tree.document.select(chosen)
     assert selector_for(element) == css
 
 
 @pytest.mark.parametrize("name", "price total-value team_name mainContent w3-table h2o league quoteLast".split())
-def test_names_that_people_choose_are_kept(name: str) -> None:
+def test_names_chosen_by_people_are_used(name: str) -> None:
     assert is_stable(name)
 
 
@@ -75,16 +75,16 @@ def test_names_that_people_choose_are_kept(name: str) -> None:
     "name",
     "css-1q2w3e sc-bdVaJa ember421 product-8841725 _3xKq2 jss12 xkcdqwrt yui_3_17_2 aB3dE7 é 1x a:b".split(),
 )
-def test_names_that_programs_choose_are_not(name: str) -> None:
+def test_generated_names_are_not_used(name: str) -> None:
     assert not is_stable(name)
 
 
-def test_classes_that_tell_of_the_moment_are_not_taken() -> None:
+def test_state_classes_are_not_used() -> None:
     (row,) = PageTree.of(answer_of("<p class='odd is-active Selected up price'>1")).document.select("p")
     assert stable_classes(row) == ["price"]
 
 
-def test_a_page_that_is_too_large_empty_or_none_is_refused_in_a_sentence() -> None:
+def test_pages_that_are_too_large_or_empty_or_not_html_are_rejected() -> None:
     with pytest.raises(TarantulaError, match="elements; at most 40,000 can be shown"):
         PageTree.of(answer_of("<p>1" * MOST_ELEMENTS))
     with pytest.raises(TarantulaError, match="empty"):

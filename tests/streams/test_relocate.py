@@ -58,7 +58,7 @@ def outcome_of(pair: dict[str, Any]) -> tuple[str, SourceReading]:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["after"] + ": " + pair["what"])
-def test_no_other_value_is_taken_for_the_one_that_is_followed(pair: dict[str, Any]) -> None:
+def test_no_other_value_replaces_the_followed_one(pair: dict[str, Any]) -> None:
     outcome, after = outcome_of(pair)
     assert outcome != "wrong", f"{text_in(after)!r} was read"
 
@@ -73,7 +73,7 @@ def test_most_values_are_found_again() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair["before"] + ": " + pair["was"])
-def test_a_page_that_stays_is_never_doubted(pair: dict[str, Any]) -> None:
+def test_an_unchanged_page_is_never_doubtful(pair: dict[str, Any]) -> None:
     source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
     memory: AdapterMemory = {}
     for _ in range(3):
@@ -82,13 +82,13 @@ def test_a_page_that_stays_is_never_doubted(pair: dict[str, Any]) -> None:
         memory = reading.memory
 
 
-def test_what_is_remembered_is_small() -> None:
+def test_the_stored_fingerprint_is_small() -> None:
     for pair in PAIRS:
         source = source_of(**{part: pair[part] for part in ("css", "xpath", "nth") if part in pair})
         assert len(json.dumps(reading_of(page_named(pair["before"]), source, {}).memory)) < 2500
 
 
-def test_layouts_that_take_turns_are_both_read() -> None:
+def test_alternating_layouts_are_both_read() -> None:
     pair = next(pair for pair in PAIRS if pair["after"] == "hospital-b")
     source, memory = source_of(css=pair["css"]), AdapterMemory()
     for name, text in [("hospital", "7"), ("hospital-b", "8")] * 3:
@@ -97,7 +97,7 @@ def test_layouts_that_take_turns_are_both_read() -> None:
         memory = reading.memory
 
 
-def test_what_a_person_accepts_is_followed_from_then_on() -> None:
+def test_an_accepted_value_is_followed_from_then_on() -> None:
     pair = next(pair for pair in PAIRS if pair["after"] == "quote-without-ratio")
     source = source_of(css=pair["css"])
     before = reading_of(page_named(pair["before"]), source, {})
@@ -112,7 +112,7 @@ def test_what_a_person_accepts_is_followed_from_then_on() -> None:
     assert text_in(reading_of(page_named(pair["before"]), source, first.memory)) is None
 
 
-def test_what_was_found_again_is_followed_in_its_new_place() -> None:
+def test_a_relocated_value_is_followed_in_its_new_place() -> None:
     pair = next(pair for pair in PAIRS if pair["after"] == "tempo-lista")
     source, memory = source_of(css=pair["css"]), AdapterMemory()
     pages = [page_named(pair["before"]), page_named("tempo-lista")]
@@ -167,12 +167,12 @@ def story(random: Random, layouts: list[Layout]) -> tuple[str | None, str | None
 
 @MANY
 @given(random=RANDOMS)
-def test_whatever_moves_no_other_figure_is_stored(random: Random) -> None:
+def test_after_random_moves_no_other_value_is_stored(random: Random) -> None:
     expected, text, _ = story(random, ALL_LAYOUTS)
     assert text in (None, expected)
 
 
-def test_where_words_say_what_is_what_most_is_found_again() -> None:
+def test_most_labelled_values_are_found_again() -> None:
     stories = [story(Random(seed), LAYOUTS) for seed in range(100)]
     there = [(expected, text) for expected, text, _ in stories if expected is not None]
     assert sum(1 for expected, text in there if text == expected) > 0.9 * len(there)
@@ -180,7 +180,7 @@ def test_where_words_say_what_is_what_most_is_found_again() -> None:
 
 @MANY
 @given(random=RANDOMS)
-def test_values_that_change_in_their_places_are_read_without_doubt(random: Random) -> None:
+def test_values_that_change_in_place_are_read(random: Random) -> None:
     known, seed, layout = stream_pages.figures(random), random.getrandbits(30), random.choice(ALL_LAYOUTS)
     # Small counts without labels that swap values look like counts that swap places.
     assume(not (known.counts and layout in ORDERED))
@@ -205,7 +205,7 @@ def mutated(pair: dict[str, Any], random: Random) -> tuple[str, SourceReading]:
 
 @MANY
 @given(random=RANDOMS, pair=st.sampled_from(PAIRS))
-def test_whatever_people_do_to_a_page_no_other_value_is_stored(random: Random, pair: dict[str, Any]) -> None:
+def test_after_random_mutations_no_other_value_is_stored(random: Random, pair: dict[str, Any]) -> None:
     text, after = mutated(pair, random)
     assert text_in(after) in (None, text)
 

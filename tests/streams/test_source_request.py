@@ -38,7 +38,7 @@ def refused(**values: Any) -> dict[str, str]:
 
 
 @given(LETTERS)
-def test_variables_mean_in_a_body_what_they_say_whatever_they_have_in_them(value: str) -> None:
+def test_variables_are_escaped_for_the_format_of_the_body(value: str) -> None:
     posting: dict[str, Any] = {"method": "POST", "variables": {"town": value, "days": "3"}}
     as_json = sent(**posting, body='{"town": "{town}", "days": {days}}')
     assert json.loads(as_json.body) == {"town": value, "days": 3}
@@ -54,7 +54,7 @@ def test_variables_mean_in_a_body_what_they_say_whatever_they_have_in_them(value
     ]
 
 
-def test_what_a_body_is_can_be_said_and_its_letters_stay() -> None:
+def test_a_content_type_header_overrides_the_detected_format() -> None:
     graph = "{ weather { temperature } }"
     said = sent(method="post", body=graph, headers={"Content-Type": "application/graphql"})
     assert said == SourceRequest("POST", (("Content-Type", "application/graphql"),), graph.encode())
@@ -108,7 +108,7 @@ TOKEN = {"token": KEY}
         ("render", {"method": "POST", "render": True}, "A browser can only use GET. Choose GET, or"),
     ],
 )
-def test_what_cannot_be_sent_is_refused_at_its_field(field: str, values: dict[str, Any], sentence: str) -> None:
+def test_invalid_requests_are_rejected_at_their_field(field: str, values: dict[str, Any], sentence: str) -> None:
     assert refused(**values)[field].startswith(sentence)
 
 
@@ -121,7 +121,7 @@ def test_what_cannot_be_sent_is_refused_at_its_field(field: str, values: dict[st
         {"method": "POST", "body": "<a><password>{token}</password></a>", "variables": TOKEN},
     ],
 )
-def test_what_is_no_secret_or_is_a_variable_is_taken(values: dict[str, Any]) -> None:
+def test_secrets_in_variables_and_plain_texts_are_accepted(values: dict[str, Any]) -> None:
     config(**values)
 
 
@@ -137,7 +137,7 @@ def visit(**values: Any) -> StreamVisit:
     return handed_out
 
 
-def test_conditions_go_with_what_is_asked_for_and_not_with_what_is_posted() -> None:
+def test_get_requests_are_conditional_and_posts_are_not() -> None:
     assert visit(headers={"X-A": "1"}).conditions == {"If-None-Match": '"one"'}
     assert visit(method="POST", body="a=1").conditions == {}
 
@@ -153,7 +153,7 @@ def test_conditions_go_with_what_is_asked_for_and_not_with_what_is_posted() -> N
         (307, "https://a.example/", None),
     ],
 )
-def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expected: SourceRequest | None) -> None:
+def test_headers_and_body_go_only_to_the_own_server(status: int, url: str, expected: SourceRequest | None) -> None:
     led = visit(method="POST", headers={"X-A": "1"}, body="[]")
     if expected is None:
         with pytest.raises(Exception, match="headers and body are sent only to the source's own server"):
@@ -165,7 +165,7 @@ def test_what_is_sent_is_for_its_own_server_alone(status: int, url: str, expecte
         assert "X-A" in dict(onward.redirected_to("http://a.example/", 302, False).sent.headers) or not expected.headers
 
 
-def test_sources_are_read_together_only_if_they_send_the_same() -> None:
+def test_sources_share_a_visit_only_if_they_send_the_same_request() -> None:
     turns = VisitQueue()
     sending: list[dict[str, Any]] = [{}, {"headers": {"X-A": "1"}}, {"headers": {"X-A": "1"}}, {"method": "POST"}]
     for number, said in enumerate(sending):
@@ -173,7 +173,7 @@ def test_sources_are_read_together_only_if_they_send_the_same() -> None:
     assert [len(one.sources) for one in turns.at("a.example").waiting.values()] == [1, 2, 1]
 
 
-def test_services_are_asked_as_their_sources_say_and_secrets_stay_secret(database: Database) -> None:
+def test_services_get_the_configured_request_and_secrets_stay_hidden(database: Database) -> None:
     quote = Answer('{"value": 12.5}', "application/json", headers={"ETag": '"one"'})
     with Web({"/post": quote, "/get": quote, "/led": quote}, ["127.0.0.1", "127.0.0.2", "127.0.0.3"]) as web:
         web.routes["127.0.0.2/led"] = Answer(status=302, headers={"Location": web.url("/led")})

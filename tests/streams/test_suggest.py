@@ -28,7 +28,7 @@ def suggested(adapter: str) -> list[SuggestionGroup]:
 
 
 @pytest.mark.parametrize("adapter", BODIES)
-def test_whatever_is_suggested_can_be_read(adapter: str) -> None:
+def test_every_suggestion_can_be_read(adapter: str) -> None:
     for offer in suggested(adapter):
         assert offer.fields
         places = {field.key: field.place for field in offer.fields}
@@ -56,12 +56,12 @@ def test_single_values_and_lists_of_json_are_both_offered() -> None:
     ]
 
 
-def test_keys_of_json_that_are_no_words_are_quoted() -> None:
+def test_json_keys_with_special_characters_are_quoted() -> None:
     answer = SourceResponse(URL, b'{"a b": {"c-d": 1}}')
     assert adapter_named("json").suggest(answer)[0].fields[0].place == {"path": '"a b"."c-d"'}
 
 
-def test_a_page_of_something_else_is_said_to_be_it() -> None:
+def test_suggestions_reject_other_formats() -> None:
     with pytest.raises(UnreadableResponse, match="not JSON"):
         adapter_named("json").suggest(SourceResponse(URL, b"<p>"))
     assert adapter_named("table").suggest(SourceResponse(URL, b"<p>no table</p>")) == []

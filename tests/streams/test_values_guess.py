@@ -61,7 +61,7 @@ def test_a_field_is_guessed_from_its_texts(texts: tuple[str, ...], kind: ValueKi
 
 
 @pytest.mark.parametrize("habit", HABITS, ids=lambda habit: habit.where)
-def test_the_histories_of_the_table_are_guessed_as_a_kind_that_reads_them(habit: Habit) -> None:
+def test_sample_histories_are_guessed_as_a_kind_that_parses_them(habit: Habit) -> None:
     guessed = guess_field(habit.history)
 
     if habit.kind is ValueKind.INTEGER or "kB" in str(habit.history) or guessed.kind is not ValueKind.INTEGER:
@@ -70,12 +70,12 @@ def test_the_histories_of_the_table_are_guessed_as_a_kind_that_reads_them(habit:
         assert parse_value(text, guessed.kind, guessed.unit, habit.history).number is not None
 
 
-def test_values_are_averaged_and_words_are_not() -> None:
+def test_numbers_are_averaged_and_texts_are_not() -> None:
     assert guess_field(["12,5 °C"]).aggregation is Aggregation.AVERAGE
     assert guess_field(["Lisboa"]).aggregation is Aggregation.LAST
 
 
-def test_addresses_are_absolute() -> None:
+def test_urls_are_absolute() -> None:
     def address(text: str) -> str:
         return parse_value(text, ValueKind.URL, "", base_url="https://example.pt/a/b.html").text
 
@@ -90,7 +90,7 @@ def test_addresses_are_absolute() -> None:
         parse_value("c.html", ValueKind.URL, "")
 
 
-def test_words_are_kept_as_they_are_but_for_their_spaces() -> None:
+def test_texts_keep_everything_but_extra_spaces() -> None:
     assert parse_value("  olá \n  mundo–  ", ValueKind.TEXT, "").text == "olá mundo–"
     assert parse_value("n/a", ValueKind.TEXT, "").text == "n/a"
     with pytest.raises(ValueParseError):

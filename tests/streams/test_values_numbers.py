@@ -32,7 +32,7 @@ def number(text: str, history: tuple[str, ...] = (), kind: ValueKind = ValueKind
 
 
 @pytest.mark.parametrize("text", MISSING)
-def test_a_value_that_is_missing_is_never_zero(text: str) -> None:
+def test_a_missing_value_is_not_zero(text: str) -> None:
     for kind in ValueKind:
         if kind.is_number:
             with pytest.raises(ValueParseError, match="No value found"):
@@ -40,21 +40,21 @@ def test_a_value_that_is_missing_is_never_zero(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", NO_NUMBERS)
-def test_what_is_no_number_is_not_read_as_one(text: str) -> None:
+def test_texts_that_are_not_numbers_are_rejected(text: str) -> None:
     for kind, history in product((ValueKind.INTEGER, ValueKind.DECIMAL), ((), PORTUGUESE, ENGLISH)):
         with pytest.raises(ValueParseError) as caught:
             parse_value(text, kind, "", history)
         assert str(caught.value).endswith(".")
 
 
-def test_thousand_or_decimal_is_told_from_the_history() -> None:
+def test_the_history_decides_between_thousands_and_decimals() -> None:
     assert number("12.345", PORTUGUESE) == 12345
     assert number("12.345", ENGLISH) == Decimal("12.345")
     assert number("12,345", PORTUGUESE) == Decimal("12.345")
     assert number("12,345", ENGLISH) == 12345
 
 
-def test_without_a_history_the_kind_tells_thousands_from_decimals() -> None:
+def test_without_a_history_the_kind_decides_between_thousands_and_decimals() -> None:
     assert number("12.345", kind=ValueKind.INTEGER) == 12345
     assert number("12.345", kind=ValueKind.MONEY) == 12345
     assert number("12.345", kind=ValueKind.QUANTITY) == 12345
@@ -62,7 +62,7 @@ def test_without_a_history_the_kind_tells_thousands_from_decimals() -> None:
     assert number("12.345", kind=ValueKind.PERCENTAGE) == Decimal("12.345")
 
 
-def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
+def test_earlier_numbers_without_separators_decide_by_magnitude() -> None:
     assert number("1.024", ("987", "991", "1.003", "985", "999")) == 1024
     assert number("12.125", ("12", "13", "12", "11", "12")) == Decimal("12.125")
     assert number("12.125", ("12", "13"), ValueKind.QUANTITY) == Decimal("12.125")
@@ -71,7 +71,7 @@ def test_numbers_without_any_mark_beside_it_tell_by_their_size() -> None:
     assert number("1.024", ("1.003", "1.250", "1.777", "1.010", "1.999")) == Decimal("1.024")
 
 
-def test_long_numbers_without_marks_prove_that_there_are_no_marks_of_thousands() -> None:
+def test_long_numbers_without_separators_exclude_thousands_separators() -> None:
     assert number("12.345", ("98765", "45678", "12", "10000", "333")) == Decimal("12.345")
 
 
@@ -79,7 +79,7 @@ def test_a_leading_zero_proves_decimals() -> None:
     assert number("1.859", ("0.985", "1.777", "1.801", "1.802", "1.803")) == Decimal("1.859")
 
 
-def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> None:
+def test_a_contradictory_history_makes_ambiguous_numbers_fail() -> None:
     both = (*PORTUGUESE, *ENGLISH)
 
     with pytest.raises(ValueParseError, match="several number formats"):
@@ -89,23 +89,23 @@ def test_a_history_that_contradicts_itself_tells_nothing_and_doubt_is_said() -> 
     assert number("750", both) == 750
 
 
-def test_a_number_that_is_written_against_its_history_is_put_aside() -> None:
+def test_a_number_that_contradicts_its_history_fails() -> None:
     for text, history in (("1.5", PORTUGUESE), ("1,5", ENGLISH), ("1.234", ("1 299,00", "49,90", "5,5"))):
         with pytest.raises(ValueParseError, match="not in the number format of earlier"):
             number(text, history)
 
 
-def test_a_number_with_two_marks_proves_itself_whatever_was_before() -> None:
+def test_a_number_with_two_separators_is_unambiguous() -> None:
     assert number("1,234.56", PORTUGUESE) == Decimal("1234.56")
     assert number("1.234.567", ENGLISH) == 1234567
 
 
 @pytest.mark.parametrize("minus", ["-", "−", "–", "‐", "‑", "‒", "－", "﹣", "\u200e-", "\u200f−", "- "])
-def test_every_minus_is_kept(minus: str) -> None:
+def test_every_kind_of_minus_is_recognised(minus: str) -> None:
     assert number(f"{minus}3,5") == Decimal("-3.5")
 
 
-def test_parentheses_are_a_minus_where_accountants_use_them() -> None:
+def test_accounting_parentheses_are_a_minus() -> None:
     assert number("(1,234.56)") == Decimal("-1234.56")
     assert number("(12)", ("15", "(3)"), ValueKind.INTEGER) == -12
     for kind, text, history in (
@@ -134,7 +134,7 @@ def test_a_whole_number_has_no_decimals() -> None:
         number("12,5", kind=ValueKind.INTEGER)
 
 
-def test_another_unit_beside_a_plain_number_is_not_taken_for_the_same() -> None:
+def test_a_plain_number_with_another_unit_is_rejected() -> None:
     history = ("1.5 GB", "2.5 GB")
 
     assert number("3.5 GB", history) == Decimal("3.5")
@@ -148,7 +148,7 @@ def test_a_price_is_not_a_percentage() -> None:
 
 
 @pytest.mark.parametrize("kind", list(ValueKind))
-def test_a_megabyte_of_digits_is_a_sentence_in_no_time(kind: ValueKind) -> None:
+def test_a_megabyte_of_digits_is_rejected_quickly(kind: ValueKind) -> None:
     before = time.process_time()
     for text in ("9" * 1_000_000, "9," * 500_000, "1 " * 500_000, " " * 1_000_000 + "x" * 400, "٣" * 1_000_000):
         with pytest.raises(ValueParseError) as caught:
@@ -178,7 +178,7 @@ def test_nothing_in_a_short_text_takes_long() -> None:
     assert time.process_time() - before < 2
 
 
-def test_plain_numbers_with_a_warm_history_are_read_in_no_time() -> None:
+def test_plain_numbers_with_a_cached_history_are_parsed_quickly() -> None:
     texts = [f"{thousands}.{rest:03},{rest % 97:02}" for thousands in range(1, 21) for rest in range(100)]
     parse_value(texts[0], ValueKind.DECIMAL, "", PORTUGUESE)
 
@@ -195,7 +195,7 @@ def _seconds(texts: list[str]) -> float:
     return time.process_time() - before
 
 
-def test_few_texts_are_remembered_and_they_tell_as_much_as_all() -> None:
+def test_few_texts_are_kept_and_determine_the_same_format() -> None:
     history: list[str] = []
     for text in ("1.234,56", *(f"{whole}.345" for whole in range(10, 99))):
         history = informative_texts(history, text)
@@ -206,7 +206,7 @@ def test_few_texts_are_remembered_and_they_tell_as_much_as_all() -> None:
     assert number("77.777", tuple(history)) == 77777
 
 
-def test_a_page_that_changed_its_ways_is_believed_when_the_old_ones_are_forgotten() -> None:
+def test_a_changed_number_format_is_accepted_after_a_while() -> None:
     history: list[str] = list(PORTUGUESE)
     for cents in range(10, 14):
         history = informative_texts(history, f"1,204.{cents}")

@@ -116,7 +116,7 @@ like_values = st.text(alphabet="0123456789.,' -−–+()%€$£kKMmnhsTPZeE×^�
 
 @given(st.text(max_size=60) | like_values, st.sampled_from(list(ValueKind)), st.lists(like_values, max_size=5))
 @settings(max_examples=5 * MOST)
-def test_whatever_is_written_gives_a_value_or_a_sentence(text: str, kind: ValueKind, history: list[str]) -> None:
+def test_every_text_yields_a_value_or_an_error_message(text: str, kind: ValueKind, history: list[str]) -> None:
     try:
         value = parse_value(text, kind, "", history, base_url="https://example.pt/", now=NOW)
     except ValueParseError:

@@ -22,7 +22,7 @@ def test_the_table_has_more_than_two_hundred_texts() -> None:
 
 
 @pytest.mark.parametrize(("habit", "text", "meant"), CASES, ids=lambda value: str(getattr(value, "where", value)))
-def test_a_text_means_what_people_mean(habit: Habit, text: str, meant: str) -> None:
+def test_sample_texts_are_parsed_correctly(habit: Habit, text: str, meant: str) -> None:
     value = parse_value(text, habit.kind, habit.unit, habit.history, now=NOW)
 
     assert value.kind is habit.kind

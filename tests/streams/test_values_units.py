@@ -54,19 +54,19 @@ def test_units_are_converted_exactly_and_back(number: str, begin: str, end: str,
     assert convert_unit(Decimal(meant), end, begin) == Decimal(number)
 
 
-def test_what_has_no_end_is_kept_to_eighteen_digits() -> None:
+def test_infinite_results_have_eighteen_digits() -> None:
     assert convert_unit(Decimal(1), "km/h", "m/s") == Decimal("0.277777777777777778")
 
 
 @pytest.mark.parametrize(("unit", "written"), [(unit, text) for unit, texts in WRITINGS.items() for text in texts])
-def test_a_unit_is_told_however_it_is_written(unit: str, written: str) -> None:
+def test_every_spelling_of_a_unit_is_recognised(unit: str, written: str) -> None:
     value = parse_value(f"12,5 {written}", ValueKind.QUANTITY, unit)
 
     assert (value.number, value.unit) == (Decimal("12.5"), unit)
     assert check_unit(written.replace("℃", "°C").replace("μ", "µ")) == unit
 
 
-def test_what_measures_something_else_is_not_converted() -> None:
+def test_incompatible_units_are_not_converted() -> None:
     for text in (
         "12 kg",
         "12 €",
@@ -99,7 +99,7 @@ def test_a_field_without_a_unit_keeps_to_the_one_of_its_history() -> None:
 @pytest.mark.parametrize(
     "unit", ["kmm", "blorg", "km/", "", "m**99", "(((m", "__import__('os')", "x" * 1000, "1e9", "delta_degC"]
 )
-def test_a_unit_that_does_not_exist_is_a_sentence(unit: str) -> None:
+def test_an_unknown_unit_is_an_error_message(unit: str) -> None:
     with pytest.raises(TarantulaError, match="is not a unit of measure") as caught:
         convertible_units(unit)
     assert len(str(caught.value)) < 300
@@ -107,7 +107,7 @@ def test_a_unit_that_does_not_exist_is_a_sentence(unit: str) -> None:
         convert_unit(Decimal(1), unit, "km")
 
 
-def test_a_source_with_such_a_unit_is_refused() -> None:
+def test_a_source_with_an_unknown_unit_is_rejected() -> None:
     def source(kind: str, unit: str) -> SourceConfig:
         field = {"key": "value", "kind": kind, "unit": unit, "place": {"css": "b"}}
         return parse_source({"name": "weather.lisboa", "url": "https://example.pt/", "fields": [field]})
@@ -119,14 +119,14 @@ def test_a_source_with_such_a_unit_is_refused() -> None:
     assert source("money", "€").fields[0].unit == "€"
 
 
-def test_near_units_are_named() -> None:
+def test_similar_units_are_suggested() -> None:
     with pytest.raises(TarantulaError, match=r"Did you mean .*km/h"):
         check_unit("km/hx")
     with pytest.raises(TarantulaError, match="quilómetros"):
         check_unit("quilometrs")
 
 
-def test_a_field_whose_unit_does_not_exist_is_not_read_and_says_so() -> None:
+def test_a_field_with_an_unknown_unit_fails_with_a_reason() -> None:
     with pytest.raises(ValueParseError, match="'blorg' is not a unit"):
         parse_value("12 km", ValueKind.QUANTITY, "blorg")
 
@@ -145,7 +145,7 @@ def test_equivalent_units_are_few_and_can_all_be_converted_to() -> None:
             assert convert_unit(convert_unit(Decimal(7), unit, other), other, unit).quantize(Decimal("1.000")) == 7
 
 
-def test_no_writing_stands_for_two_units() -> None:
+def test_no_spelling_means_two_units() -> None:
     seen: dict[str, str] = {}
     listed = [(unit, others) for group in UNIT_GROUPS.values() for unit, (_, others) in group.items()]
     for unit, others in (*listed, *UNCONVERTIBLE_UNITS.items()):
