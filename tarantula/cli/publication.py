@@ -27,9 +27,9 @@ from tarantula.core.times import format_duration
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry, toml
 from tarantula.publications.fields import check_type
-from tarantula.publications.scope import scope_of
 from tarantula.services import publications
 from tarantula.services.context import local_context
+from tarantula.store.publication_scope import scope_of
 
 app = noun_group("publication")
 

@@ -9,10 +9,10 @@ import typer
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import Json, Urn, console, table, write_json, yes_or_no
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.servers import server_name
 from tarantula.scope.servers import ServerSettings
 from tarantula.services import servers
 from tarantula.services.context import local_context
+from tarantula.store.server_settings import server_name
 
 app = noun_group("server")
 

@@ -13,6 +13,11 @@ from hashlib import blake2b
 from ada_url import join_url, normalize_url
 
 SCHEMES = ("http://", "https://")
+MAX_URL_LENGTH = 8192
+"""Characters. Servers commonly refuse longer request lines."""
+MAX_HOST_LENGTH = 253
+"""Characters. RFC 1035 2.3.4: 255 octets on the wire are 253 characters in text."""
+MAX_SERVER_LENGTH = MAX_HOST_LENGTH + len(":65535")
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 

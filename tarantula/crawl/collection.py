@@ -28,14 +28,14 @@ from tarantula.frontier.strategies import load_strategy
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import Link
 from tarantula.models import Item
-from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
-from tarantula.publications.scope import may_visit_private
 from tarantula.scope.scope import Scope
+from tarantula.store import server_settings
 from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
+from tarantula.store.publication_scope import may_visit_private
 from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, Writer
@@ -79,7 +79,7 @@ class ItemControl:
             )
         ).one()
         self._deadline, self._stop_wanted = found.deadline, found.stop_wanted_at is not None
-        settings = servers.effective_server_settings(connection, found.publication_id)
+        settings = server_settings.effective_server_settings(connection, found.publication_id)
         self._count_requests(connection, {name for name, own in settings.items() if own.documents is not None})
         if (found.configuration, settings) == self._known:
             return
@@ -92,7 +92,7 @@ class ItemControl:
         """Count the documents that others requested from newly leased servers with a document limit."""
         held = limited & self._leases.held.keys()
         if new := held - self._counted:
-            self._scope.servers.budget.count(servers.requested_counts(connection, self._item_id, sorted(new)))
+            self._scope.servers.budget.count(server_settings.requested_counts(connection, self._item_id, sorted(new)))
         self._counted = held
 
 

@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tarantula.core.states import DocumentState
-from tarantula.core.urls import key_of, path_depth, server_of
+from tarantula.core.urls import MAX_SERVER_LENGTH, key_of, path_depth, server_of
 from tarantula.items import FrontierEntry
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.limits import EXTRA_DEPTH
-from tarantula.scope.paths import MAX_SERVER_LENGTH
 from tarantula.scope.rule import Candidate
 from tarantula.scope.scope import Scope
 from tarantula.store.documents import DiscoveredUrl

@@ -14,9 +14,9 @@ from tarantula.core.config import Config
 from tarantula.models import Publication, Server
 from tarantula.publications.registry import config_of, schedule_of
 from tarantula.publications.schedule import next_due
-from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.bulk import chunks
+from tarantula.store.server_settings import effective_server_settings
 
 DEFAULT_HORIZON_SECONDS = 86_400.0
 """Horizon for a publication without a period and a maximum duration."""

@@ -32,12 +32,12 @@ from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT
 from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.publications.scope import build_scope
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.document_query import last_document_id
 from tarantula.store.leases import ItemLeases, is_unfinished
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
+from tarantula.store.publication_scope import build_scope
 from tarantula.store.transitions import ItemNotice, change_state, interrupt_item, lock_item, queue_notice
 from tarantula.store.visits import VisitTable, reset_released_visits
 from tarantula.store.warc_reader import truncate_damaged_end

@@ -33,10 +33,10 @@ from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.fields import with_scheme
-from tarantula.publications.scope import may_visit_private, private_address, scope_of
 from tarantula.store.documents import DiscoveredUrl, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
+from tarantula.store.publication_scope import may_visit_private, private_address, scope_of
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
 """Base URL of the publication for suggestions. No server can have this name (RFC 6761), so that no server is favoured,

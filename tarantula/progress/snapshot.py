@@ -17,8 +17,8 @@ from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.progress.counts import HISTORY_SECONDS, UNFINISHED_STATES, DutyCycle, ItemCounts
-from tarantula.publications import servers
 from tarantula.publications.config import PublicationConfig
+from tarantula.store import server_settings
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import database_time, live_collectors
 
@@ -123,7 +123,7 @@ class ServerList:
                 self._waiting = self._count_waiting(session, {*busiest, *self._waiting_servers})
         shown = list(dict.fromkeys([*busiest, *self._waiting_servers, *self._find_backoff_servers(session)]))
         found = {row.id: row for row in session.scalars(select(Server).where(Server.id.in_(shown)))}
-        delays = servers.effective_server_settings(session.connection(), self._publication_id)
+        delays = server_settings.effective_server_settings(session.connection(), self._publication_id)
         now = database_time(session.connection())
         rows = []
         for row in (found[identity] for identity in shown if identity in found):

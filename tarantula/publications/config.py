@@ -28,7 +28,7 @@ from tarantula.publications.fields import (
     at_least,
     more_than_zero,
 )
-from tarantula.scope.patterns import ServerPattern, parse_pattern, split_server
+from tarantula.publications.patterns import ServerPattern, parse_pattern, split_server
 
 DEFAULT_ATTENTION_RULES = (
     *("errors > 20%", "missing-requisites > 10%", "documents < -30%", "bytes < -50%"),

@@ -12,9 +12,7 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.fetch.media_types import ExtensionsByType
 from tarantula.models import DocumentType, Profile
-from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import check_name, check_type
-from tarantula.scope.types import TypeSet
 
 LONGEST_DESCRIPTION = 200
 _EXTENSION = re.compile(r"[a-z0-9][a-z0-9_+-]{0,19}")
@@ -33,11 +31,6 @@ def all_profiles(session: Session) -> list[Profile]:
 def extensions_by_type(session: Session) -> ExtensionsByType:
     """Return the extensions of each type."""
     return {row.mime: row.extensions for row in session.execute(select(DocumentType.mime, DocumentType.extensions))}
-
-
-def wanted_types(session: Session, config: PublicationConfig) -> TypeSet:
-    """Return the types that a publication wants."""
-    return TypeSet(get_profile(session, config.profile).types, config.add_types, config.exclude_types)
 
 
 def add_type(session: Session, mime: str, suffixes: Sequence[str], description: str = "") -> DocumentType:

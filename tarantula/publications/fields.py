@@ -13,11 +13,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
-from tarantula.core.urls import canonical, is_web
+from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, canonical, is_web
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
-from tarantula.scope.paths import MAX_HOST_LENGTH, MAX_URL_LENGTH
-from tarantula.scope.patterns import parse_pattern
+from tarantula.publications.patterns import parse_pattern
 
 
 def apprise_plugin(address: str) -> Any:

@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from tarantula.core.states import DocumentState
-from tarantula.core.urls import host_of, is_web, path_depth, path_of
+from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, host_of, is_web, path_depth, path_of
 from tarantula.scope.rule import Candidate, Verdict, refuse
 
-MAX_URL_LENGTH = 8192
-"""Characters. Servers commonly refuse longer request lines."""
-MAX_HOST_LENGTH = 253
-"""Characters. RFC 1035 2.3.4: 255 octets on the wire are 253 characters in text."""
-MAX_SERVER_LENGTH = MAX_HOST_LENGTH + len(":65535")
 MAX_SEGMENTS = 30
 """Segments of a path. Source trees that git shows on the web, the deepest ordinary paths, have about twenty."""
 MAX_GROUP_REPEATS = 2

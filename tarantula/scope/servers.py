@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from tarantula.core.states import DocumentState
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import at_least
-from tarantula.scope.patterns import ServerPatterns, split_server
+from tarantula.publications.patterns import ServerPatterns, split_server
 from tarantula.scope.rule import Candidate, ScopeRule, Verdict, accept, refuse
 
 REMEMBERED_SERVERS = 65_536

@@ -23,9 +23,9 @@ from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
 from tarantula.publications.registry import next_due_of
-from tarantula.publications.scope import scope_of
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
+from tarantula.store.publication_scope import scope_of
 
 SECRET_FIELD = "notify"
 """The field whose addresses contain passwords."""

@@ -7,9 +7,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from tarantula.core.errors import NotFoundError, TarantulaError
-from tarantula.publications import registry, servers
+from tarantula.publications import registry
 from tarantula.scope.servers import ServerSettings
 from tarantula.services.context import ServiceContext
+from tarantula.store import server_settings
 from tarantula.store.listings import find_item
 
 
@@ -28,41 +29,41 @@ def list_servers(context: ServiceContext, urn: str, words: str = "") -> list[Ite
     """Return all servers of an item, accepted or not, whose names contain every one of *words*."""
     wanted = words.lower().split()
     with context.reading() as session:
-        rows = servers.servers_of_item(session, find_item(session, urn))
+        rows = server_settings.servers_of_item(session, find_item(session, urn))
     return [ItemServerRow(**row._asdict()) for row in rows if all(word in row.server for word in wanted)]
 
 
 def get_server_settings(context: ServiceContext, server: str) -> list[tuple[str | None, ServerSettings]]:
     """Return the settings of a server: pairs of a publication, or ``None`` for all, and the settings there."""
-    name = servers.server_name(server)
+    name = server_settings.server_name(server)
     with context.reading() as session:
-        return servers.stored_server_settings(session, name)
+        return server_settings.stored_server_settings(session, name)
 
 
 def set_server(context: ServiceContext, server: str, publication: str | None = None, **settings: Any) -> ServerSettings:
     """Change settings of a server, in all publications or in one; ``None`` resets a setting."""
     if not settings:
-        raise TarantulaError(f"There is no setting to change: give one of {', '.join(servers.SETTING_FIELDS)}.")
-    name = servers.server_name(server)
+        raise TarantulaError(f"There is no setting to change: give one of {', '.join(server_settings.SETTING_FIELDS)}.")
+    name = server_settings.server_name(server)
     with context.changing("server.set", name, publication=publication, **settings) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
-        return servers.put_server_settings(session, name, within, settings)
+        return server_settings.put_server_settings(session, name, within, settings)
 
 
 def clear_server(context: ServiceContext, server: str, publication: str | None = None) -> None:
     """Delete the settings of a server, for all publications or within one."""
-    name = servers.server_name(server)
+    name = server_settings.server_name(server)
     with context.changing("server.clear", name, publication=publication) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
-        if not servers.clear_server_settings(session, name, within):
+        if not server_settings.clear_server_settings(session, name, within):
             raise NotFoundError(f"There are no settings for {name}{in_publication(publication)}.")
 
 
 def accept_server(context: ServiceContext, urn: str, server: str) -> int:
     """Accept a server in an item, also while it is collected; return how many refused documents are queued by it."""
-    name = servers.server_name(server)
+    name = server_settings.server_name(server)
     with context.changing("server.accept", urn, server=name) as session:
-        return servers.accept_server(session, find_item(session, urn), name)
+        return server_settings.accept_server(session, find_item(session, urn), name)
 
 
 def in_publication(publication: str | None) -> str:

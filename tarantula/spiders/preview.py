@@ -17,10 +17,10 @@ from tarantula.engine.plain_documents import register_document_adapter
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
-from tarantula.publications.scope import scope_of
 from tarantula.scope.rule import Candidate
 from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.loader import PublicationSpiderLoader
+from tarantula.store.publication_scope import scope_of
 
 if TYPE_CHECKING:
     from scrapy.http import Response

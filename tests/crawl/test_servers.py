@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.models import Document
-from tarantula.publications import servers
+from tarantula.store import server_settings
 from tests.sites import manners
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
@@ -47,7 +47,7 @@ def test_each_server_has_its_own_settings(sqlite: Database) -> None:
                 (NEAR, {"depth": 1}),
                 (OUT, {"excluded": True}),
             ):
-                servers.put_server_settings(session, web.server(address), None, settings)
+                server_settings.put_server_settings(session, web.server(address), None, settings)
         log = collect("servers")
         visits = {address: [v.time for v in web.visits if v.server == web.server(address)] for address in web.addresses}
         port = web.port

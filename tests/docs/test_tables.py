@@ -27,11 +27,11 @@ from tarantula.links.link import LinkKind
 from tarantula.models import Base
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
+from tarantula.publications.patterns import ServerPatterns
 from tarantula.revisit.planning.policies import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
 from tarantula.revisit.rates.estimators import estimator_errors
 from tarantula.scope.limits import EXTRA_DEPTH
-from tarantula.scope.patterns import ServerPatterns
 from tarantula.store.listings import DocumentRow, ItemRow
 from tests.support import documentation
 

@@ -17,9 +17,10 @@ from tarantula.freshness.limits import horizon_of
 from tarantula.freshness.plan import VisitPlan, plan_visits
 from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
 from tarantula.models import Document, Item, Server
-from tarantula.publications import registry, servers
+from tarantula.publications import registry
 from tarantula.revisit.planning.policies import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
+from tarantula.store import server_settings
 from tests.support.visited_publications import Sight, Sights, collected, days, publish
 
 HOUR, DAY = 3600.0, 86_400.0
@@ -105,14 +106,14 @@ def test_each_server_keeps_its_own_pause(database: Database) -> None:
     week(database, delay=10)
     with database.session() as session:
         publication = registry.get_publication(session, "fcul")
-        servers.put_server_settings(session, "quick.fc.ul.pt", publication, {"delay": HOUR})
+        server_settings.put_server_settings(session, "quick.fc.ul.pt", publication, {"delay": HOUR})
         session.execute(update(Server).where(Server.name == "slow.fc.ul.pt").values(pause=120.0, backoff=60.0))
     found = shown_of(database)
     assert {row.server: row.pause for row in found.servers} == {"quick.fc.ul.pt": HOUR, "slow.fc.ul.pt": 60.0}
     assert {row.server: row.visits for row in found.servers} == {"quick.fc.ul.pt": 24, "slow.fc.ul.pt": 1440}
     with database.session() as session:
-        servers.put_server_settings(session, "quick.fc.ul.pt", None, {"excluded": True})
-        servers.put_server_settings(session, "slow.fc.ul.pt", None, {"documents": 7})
+        server_settings.put_server_settings(session, "quick.fc.ul.pt", None, {"excluded": True})
+        server_settings.put_server_settings(session, "slow.fc.ul.pt", None, {"documents": 7})
     found = shown_of(database)
     assert {row.server: (row.pause, row.visits) for row in found.servers} == {
         "quick.fc.ul.pt": (None, 0),
@@ -172,7 +173,7 @@ def test_all_servers_excluded_leave_nothing_to_plan(sqlite: Database) -> None:
     week(sqlite, pages=2)
     with sqlite.session() as session:
         for server in ("quick.fc.ul.pt", "slow.fc.ul.pt"):
-            servers.put_server_settings(session, server, None, {"excluded": True})
+            server_settings.put_server_settings(session, server, None, {"excluded": True})
     with pytest.raises(TarantulaError, match="Nothing can be planned: all servers"):
         plan_of(sqlite)
 

@@ -9,6 +9,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.publications import document_types
 from tarantula.publications.config import read_config
 from tarantula.publications.fields import check_type
+from tarantula.store.publication_scope import wanted_types
 
 
 def test_some_sixty_types_arrive_with_their_extensions(database: Database) -> None:
@@ -42,7 +43,7 @@ def test_what_the_example_of_2001_wants(database: Database) -> None:
         }
     )
     with database.reading() as session:
-        wanted = document_types.wanted_types(session, config)
+        wanted = wanted_types(session, config)
     assert {"text/html", "image/gif", "application/pdf"} <= {mime for mime in _KINDS if mime in wanted}
     assert "image/bmp" not in wanted
     assert "application/zip" not in wanted

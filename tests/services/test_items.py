@@ -16,9 +16,9 @@ from tarantula.models import Item
 from tarantula.services import documents, items, servers
 from tarantula.services.documents import DocumentFilters
 from tarantula.services.pagination import read_cursor, write_cursor
-from tests.publications.test_servers import BASE, OTHER, item_with
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
+from tests.store.test_server_settings import BASE, OTHER, item_with
 from tests.support.contexts import audit_entries, context_of
 from tests.support.crawls import collect, describe
 from tests.support.item_lifecycles import change, join, new_item

@@ -14,10 +14,9 @@ from tarantula.core.database import Database, open_database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
-from tarantula.publications import servers
 from tarantula.services import processes, publications
 from tarantula.services.context import ServiceContext
-from tarantula.store import listings
+from tarantula.store import listings, server_settings
 from tests.sites.demo import DemoWeb
 from tests.support.contexts import audit_entries, context_of
 from tests.support.waits import eventually
@@ -112,7 +111,7 @@ def test_what_was_decided_for_a_server_counts_when_urls_are_tried(sqlite: Databa
     publications.add(desk, "fcul", FCUL)
     with sqlite.session() as session:
         fcul = session.scalars(select(Publication)).one()
-        servers.put_server_settings(session, "www.di.fc.ul.pt", fcul, {"excluded": True})
+        server_settings.put_server_settings(session, "www.di.fc.ul.pt", fcul, {"excluded": True})
     asked = ["http://www.di.fc.ul.pt/"]
     assert not publications.judge_urls(desk, {**FCUL, "name": "fcul"}, asked)[0].accepted
     assert publications.judge_urls(desk, {**FCUL, "name": "another"}, asked)[0].accepted

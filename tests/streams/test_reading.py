@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tarantula.core.database import Database
 from tarantula.models import Event, Series, Source, SourceState
-from tarantula.publications import servers
+from tarantula.store import server_settings
 from tarantula.streams.ingest.source_edit import edit_source
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
@@ -70,7 +70,7 @@ def test_any_failure_of_a_server_is_shown_and_others_continue(database: Database
                 follow(database, f"test.{name}", url=url, interval=1, timeout=2, fields=[field])
         follow(database, "test.down", url=f"http://127.0.0.13:{free_port('127.0.0.13')}/", interval=1)
         with database.session() as session:
-            servers.put_server_settings(session, "127.0.0.14", None, {"excluded": True})
+            server_settings.put_server_settings(session, "127.0.0.14", None, {"excluded": True})
         follow(database, "test.excluded", url="http://127.0.0.14/", interval=1)
         nowhere = follow(database, "test.nowhere", interval=1)
         with database.session() as session:

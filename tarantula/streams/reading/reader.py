@@ -19,9 +19,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.politeness import Politeness
 from tarantula.models import Source, SourceState
-from tarantula.publications.servers import effective_server_settings
 from tarantula.scope.servers import ServerSettings
 from tarantula.store.leases import ReaderLeases
+from tarantula.store.server_settings import effective_server_settings
 from tarantula.streams.adapters.base import SourceReading
 from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.ingest.outcome import FailedReading, IngestRequest, IngestResult, UnchangedReading

@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Source, SourceState
-from tarantula.publications import servers
 from tarantula.scope.servers import ServerSettings
+from tarantula.store import server_settings
 from tarantula.store.bulk import chunks
 from tarantula.streams.ingest.memory import SourceMemory
 from tarantula.streams.ingest.outcome import IngestResult
@@ -74,7 +74,7 @@ class SourceTable:
         return changes
 
     def _changed_settings(self, connection: Connection) -> dict[str, ServerSettings] | None:
-        settings = servers.effective_server_settings(connection, NO_PUBLICATION)
+        settings = server_settings.effective_server_settings(connection, NO_PUBLICATION)
         if settings == self._settings:
             return None
         self._settings = settings

@@ -15,10 +15,11 @@ from tarantula.fetch.politeness import Politeness
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Server, ServerSetting
-from tarantula.publications import registry, servers
+from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.scope.rule import Candidate
 from tarantula.scope.servers import ServerSettings
+from tarantula.store import server_settings
 from tests.scope.test_judge import config as publication_config
 from tests.scope.test_judge import scope
 from tests.support.command_result import Tarantula
@@ -62,25 +63,25 @@ def test_what_is_set_within_a_publication_goes_before_what_is_set_for_all(databa
         describe(database, name, base_url=f"http://{BASE}/")
     with database.session() as session:
         fcul, di = registry.get_publication(session, "fcul"), registry.get_publication(session, "di")
-        servers.put_server_settings(session, OTHER, None, {"depth": 2, "delay": 3.0})
-        servers.put_server_settings(session, OTHER, fcul, {"depth": 7})
-        servers.put_server_settings(session, OTHER, fcul, {"excluded": True})
-        assert servers.effective_server_settings(session.connection(), fcul.id) == {
+        server_settings.put_server_settings(session, OTHER, None, {"depth": 2, "delay": 3.0})
+        server_settings.put_server_settings(session, OTHER, fcul, {"depth": 7})
+        server_settings.put_server_settings(session, OTHER, fcul, {"excluded": True})
+        assert server_settings.effective_server_settings(session.connection(), fcul.id) == {
             OTHER: ServerSettings(depth=7, delay=3.0, excluded=True)
         }
-        assert servers.effective_server_settings(session.connection(), di.id) == {
+        assert server_settings.effective_server_settings(session.connection(), di.id) == {
             OTHER: ServerSettings(depth=2, delay=3.0)
         }
-        assert [within for within, _ in servers.stored_server_settings(session, OTHER)] == [None, "fcul"]
-        assert servers.clear_server_settings(session, OTHER, None)
-        assert not servers.clear_server_settings(session, OTHER, None)
-        assert servers.effective_server_settings(session.connection(), di.id) == {}
+        assert [within for within, _ in server_settings.stored_server_settings(session, OTHER)] == [None, "fcul"]
+        assert server_settings.clear_server_settings(session, OTHER, None)
+        assert not server_settings.clear_server_settings(session, OTHER, None)
+        assert server_settings.effective_server_settings(session.connection(), di.id) == {}
 
 
 def test_a_publication_that_is_forgotten_takes_its_settings_with_it(database: Database) -> None:
     describe(database, "fcul", base_url=f"http://{BASE}/")
     with database.session() as session:
-        servers.put_server_settings(session, OTHER, registry.get_publication(session, "fcul"), {"depth": 1})
+        server_settings.put_server_settings(session, OTHER, registry.get_publication(session, "fcul"), {"depth": 1})
         registry.remove_publication(session, "fcul")
         assert session.scalars(select(ServerSetting)).all() == []
 
@@ -90,18 +91,18 @@ def test_a_publication_that_is_forgotten_takes_its_settings_with_it(database: Da
 )
 def test_settings_that_make_no_sense_are_refused(sqlite: Database, field: str, value: float) -> None:
     with pytest.raises(TarantulaError, match=r"must be 0 or more"), sqlite.session() as session:
-        servers.put_server_settings(session, OTHER, None, {field: value})
+        server_settings.put_server_settings(session, OTHER, None, {field: value})
 
 
 @pytest.mark.parametrize("name", ["*", ".ul.pt", "www.*.pt", "a b", ""])
 def test_settings_are_those_of_one_server(name: str) -> None:
     with pytest.raises(TarantulaError):
-        servers.server_name(name)
+        server_settings.server_name(name)
 
 
 def test_a_name_is_read_as_browsers_read_it() -> None:
-    assert servers.server_name("http://WWW.Sapo.PT/") == OTHER
-    assert servers.server_name("[2001:DB8::1]:8080") == "[2001:db8::1]:8080"
+    assert server_settings.server_name("http://WWW.Sapo.PT/") == OTHER
+    assert server_settings.server_name("[2001:DB8::1]:8080") == "[2001:db8::1]:8080"
 
 
 def test_every_server_met_is_listed_with_its_counts(database: Database) -> None:
@@ -113,8 +114,8 @@ def test_every_server_met_is_listed_with_its_counts(database: Database) -> None:
         ("x.pt", "/", -9, "TooDeep"),
     )
     with database.session() as session:
-        servers.put_server_settings(session, OTHER, None, {"depth": 2})
-        rows = servers.servers_of_item(session, session.scalars(select(Item).where(Item.urn == urn)).one())
+        server_settings.put_server_settings(session, OTHER, None, {"depth": 2})
+        rows = server_settings.servers_of_item(session, session.scalars(select(Item).where(Item.urn == urn)).one())
     assert [row[:5] for row in rows] == [(BASE, 3, 1, 1, 0), (OTHER, 1, 0, 0, 1), ("x.pt", 1, 0, 0, 0)]
     assert rows[1].settings == ServerSettings(depth=2)
 
@@ -131,8 +132,8 @@ def test_accepting_a_server_makes_its_refused_documents_wait(database: Database)
     )
     with database.session() as session:
         item = session.scalars(select(Item).where(Item.urn == urn)).one()
-        assert servers.accept_server(session, item, OTHER) == 2
-        assert servers.accept_server(session, item, OTHER) == 0
+        assert server_settings.accept_server(session, item, OTHER) == 2
+        assert server_settings.accept_server(session, item, OTHER) == 0
     with database.reading() as session:
         states = dict(session.execute(select(Document.url, Document.state)).all())
         assert session.scalars(select(Item)).one().configuration["accept"] == [OTHER]
@@ -145,14 +146,14 @@ def test_an_archived_item_takes_no_more_servers(database: Database) -> None:
     with database.session() as session:
         session.scalars(select(Item)).one().state = ItemState.ARCHIVED
     with pytest.raises(TarantulaError, match="archived"), database.session() as session:
-        servers.accept_server(session, session.scalars(select(Item).where(Item.urn == urn)).one(), OTHER)
+        server_settings.accept_server(session, session.scalars(select(Item).where(Item.urn == urn)).one(), OTHER)
 
 
 def test_what_was_asked_for_is_counted(database: Database) -> None:
     urn = item_with(database, (BASE, "/a", 200, None), (BASE, "/b", 404, None), (BASE, "/c", -9, "TooDeep"))
     with database.session() as session:
         item = session.scalars(select(Item).where(Item.urn == urn)).one()
-        assert servers.requested_counts(session.connection(), item.id, [BASE, OTHER]) == {BASE: 2}
+        assert server_settings.requested_counts(session.connection(), item.id, [BASE, OTHER]) == {BASE: 2}
 
 
 def decided(path: str = "/a", depth: int = 1, via: str = "http://x/", **settings: object) -> tuple[str, int | None]:
@@ -241,5 +242,5 @@ def test_settings_are_a_publication_s_too(sqlite: Database) -> None:
     with sqlite.session() as session:
         registry.add_publication(session, read_config({"name": "a", "base_url": "http://a.pt/"}))
         publication = registry.get_publication(session, "a")
-        servers.put_server_settings(session, OTHER, publication, {"documents": 4})
-        assert servers.stored_server_settings(session, OTHER) == [("a", ServerSettings(documents=4))]
+        server_settings.put_server_settings(session, OTHER, publication, {"documents": 4})
+        assert server_settings.stored_server_settings(session, OTHER) == [("a", ServerSettings(documents=4))]

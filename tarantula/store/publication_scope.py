@@ -9,12 +9,18 @@ from tarantula.core.registry import component_paths
 from tarantula.core.urls import host_of
 from tarantula.fetch.resolver import is_public, look_up
 from tarantula.publications.config import PublicationConfig
-from tarantula.publications.document_types import extensions_by_type, wanted_types
-from tarantula.publications.servers import effective_server_settings
+from tarantula.publications.document_types import extensions_by_type, get_profile
 from tarantula.scope.scope import Scope
+from tarantula.scope.types import TypeSet
+from tarantula.store.server_settings import effective_server_settings
 
 UNSTORED_PUBLICATION_ID = 0
 """Id of a publication that is not stored; no server settings belong to it."""
+
+
+def wanted_types(session: Session, config: PublicationConfig) -> TypeSet:
+    """Return the types that a publication wants."""
+    return TypeSet(get_profile(session, config.profile).types, config.add_types, config.exclude_types)
 
 
 def build_scope(session: Session, config: PublicationConfig) -> Scope:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.scope.patterns import ServerPatterns, parse_pattern, split_server
+from tarantula.publications.patterns import ServerPatterns, parse_pattern, split_server
 
 
 @pytest.mark.parametrize(

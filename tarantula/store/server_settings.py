@@ -14,7 +14,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.models import Document, Item, Publication, Server, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
-from tarantula.scope.patterns import parse_pattern
+from tarantula.publications.patterns import parse_pattern
 from tarantula.scope.servers import ServerNotAccepted, ServerSettings
 from tarantula.store.document_query import document_id_range
 from tarantula.store.listings import IS_COLLECTED
