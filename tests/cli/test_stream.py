@@ -11,7 +11,7 @@ from tarantula.core.database import open_database
 from tests.sites.server import Answer, Web
 from tests.support.command_result import Tarantula
 from tests.support.crawls import TARANTULA, run
-from tests.support.sources import all_values, doubted, kept, put_aside
+from tests.support.sources import all_values, doubted, ingest, put_aside
 
 ADD = ("stream", "add", "weather.lisboa", "http://example.org/weather")
 
@@ -192,12 +192,12 @@ def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown
 def test_what_was_put_aside_is_listed_accepted_and_dismissed(tarantula: Tarantula) -> None:
     tarantula(*ADD, "--css", "value=#now", "--kind", "value=integer")
     with open_database() as database:
-        kept(database, 1, doubted("7", "It may be the one of yesterday."))
+        ingest(database, 1, doubted("7", "It may be the one of yesterday."))
         (listed,) = json.loads(tarantula("stream", "aside", "list", "--json").out)
         assert (listed["source"], listed["read"], listed["number"]) == ("weather.lisboa", "7", 1)
         assert "yesterday" in tarantula("stream", "aside").out
         assert tarantula("stream", "aside", "accept", "1", "--by", "ana").out.startswith("7 is the value.")
-        kept(database, 1, doubted("8"), 1)
+        ingest(database, 1, doubted("8"), 1)
         assert tarantula("stream", "aside", "dismiss", "2").code == 0
         assert [row.decided_by for row in put_aside(database)][:1] == ["ana"]
         assert all_values(database) == ["7"]

@@ -127,7 +127,7 @@ def test_an_inactive_alert_is_not_judged_and_starts_over_when_activated(database
     assert come(database, source, 3, temperature=20) == []
     assert len(come(database, source, 4, temperature=31)) == 1
     change(database, number, 4.5, name="Heat")
-    assert come(database, source, 5, temperature=33) == [], "another name does not begin anew"
+    assert come(database, source, 5, temperature=33) == [], "a new name does not reset the state"
 
 
 @pytest.mark.parametrize(

@@ -56,9 +56,9 @@ def test_killed_repeatedly_each_alert_fires_once(database: Database, database_co
     assert len(moments) >= sum(5 + 7 * kill for kill in range(KILLS))
     for alert, condition in alerts.items():
         fired = [(one.at - BEGIN) // SECOND for one in firings(database) if one.alert_id == alert]
-        wanted = expected(condition, 1 if CONDITIONS[condition] else 0, len(moments))
+        expected_firings = expected(condition, 1 if CONDITIONS[condition] else 0, len(moments))
         # The last process may have been killed before it judged the passing of time.
-        assert fired == wanted[: len(fired)]
-        assert len(wanted) - len(fired) <= bool(CONDITIONS[condition])
+        assert fired == expected_firings[: len(fired)]
+        assert len(expected_firings) - len(fired) <= bool(CONDITIONS[condition])
         assert len(fired) == len(set(fired))
         assert fired

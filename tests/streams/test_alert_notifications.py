@@ -64,27 +64,27 @@ def test_pending_firings_share_a_message(sqlite: Database, config: Config) -> No
 
 
 def test_a_failing_address_is_retried_and_does_not_affect_others(database: Database, database_config: Config) -> None:
-    with Listener() as friend, Listener(status=500) as deaf, Mailbox(refuses=True):
+    with Listener() as friend, Listener(status=500) as failing, Mailbox(refuses=True):
         source = new_source(database)
-        new_alert(database, "wind > 3", notify=[deaf.address, friend.address])
+        new_alert(database, "wind > 3", notify=[failing.address, friend.address])
         fire(database, source)
         assert send_notifications(database_config, database, NOW) == 1
         fire(database, source, 10)
         assert len(firings(database)) == 2
         assert send_notifications(database_config, database, NOW + FIRST_RETRY_PAUSE / 2) == 1
-        deaf.status = 200
+        failing.status = 200
         assert send_notifications(database_config, database, NOW + FIRST_RETRY_PAUSE) == 1
         assert send_notifications(database_config, database, NOW + 10 * FIRST_RETRY_PAUSE) == 1
         assert send_notifications(database_config, database, NOW + 100 * FIRST_RETRY_PAUSE) == 0
         assert len(friend.heard) == 2
-        assert len(deaf.heard) == 4
+        assert len(failing.heard) == 4
     assert {firing.news for firing in firings(database)} == {None}
 
 
 def test_an_address_is_given_up_after_all_tries_and_passwords_are_not_logged(
     sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture
 ) -> None:
-    source, now, tries, said = new_source(sqlite), NOW, 0, list[str]()
+    source, now, tries, problems = new_source(sqlite), NOW, 0, list[str]()
     with Mailbox(refuses=True) as mail:
         secret = "json://user:secret@127.0.0.1:1/"
         new_alert(sqlite, "wind > 3", notify=[mail.address, secret])
@@ -93,11 +93,11 @@ def test_an_address_is_given_up_after_all_tries_and_passwords_are_not_logged(
             while firings(sqlite)[0].tell_at is not None:
                 now += timedelta(hours=1)
                 tries += send_notifications(config, sqlite, now)
-                said.append(delivery_problem(firings(sqlite)[0]))
+                problems.append(delivery_problem(firings(sqlite)[0]))
         assert mail.received == []
     assert tries == MAX_TRIES
-    assert said[0] == "json, mailto refused the message (1 of 6 tries so far)."
-    assert said[-1] == "json, mailto refused the message and was given up after 6 tries."
+    assert problems[0] == "json, mailto refused the message (1 of 6 tries so far)."
+    assert problems[-1] == "json, mailto refused the message and was given up after 6 tries."
     ours = [record.getMessage() for record in caplog.records if record.name.startswith("tarantula")]
     assert (
         len([words for words in ours if "weather.lisboa: wind > 3" in words and "could not be sent" in words])

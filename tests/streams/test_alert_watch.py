@@ -37,7 +37,7 @@ def seen(value: Value) -> SeenValue:
     return SeenValue(str(value), None if isinstance(value, str) else Decimal(str(value)))
 
 
-def meant(rule: AlertRule) -> dict[tuple[str, str], SeenValue]:
+def literals(rule: AlertRule) -> dict[tuple[str, str], SeenValue]:
     """Return the literals of a rule, where numbers are plain."""
     found = dict[tuple[str, str], SeenValue]()
     for leaf in leaf_conditions(rule.when):
@@ -53,14 +53,14 @@ def run(
     rule: AlertRule, story: Sequence[tuple[float, Mapping[Any, Value]]], end: float = 0, **terms: Any
 ) -> list[WatchFiring]:
     """Return the firings; the state goes through JSON after every step, as through the database."""
-    going_by, memory, fired = AlertTerms(rule, meant(rule), **terms), WatchMemory(since=0), list[WatchFiring]()
-    fired += AlertWatch(going_by, memory).start(0)
+    parameters, memory, fired = AlertTerms(rule, literals(rule), **terms), WatchMemory(since=0), list[WatchFiring]()
+    fired += AlertWatch(parameters, memory).start(0)
     for at, values in story:
-        watch = AlertWatch(going_by, memory)
+        watch = AlertWatch(parameters, memory)
         placed = {key if isinstance(key, tuple) else ("", key): seen(value) for key, value in values.items()}
         fired += watch.judge_values(round(at * SECOND), placed)
         memory = WatchMemory.of_json(watch.memory.as_json())
-    return fired + AlertWatch(going_by, memory).pass_time(round(end * SECOND))
+    return fired + AlertWatch(parameters, memory).pass_time(round(end * SECOND))
 
 
 def seconds(fired: Sequence[WatchFiring]) -> list[float]:
@@ -207,7 +207,7 @@ def test_entries_of_a_feed_are_judged_one_by_one() -> None:
 
 def test_the_state_stays_small_however_many_events_arrive() -> None:
     rule = parse_rule("t is record high in 1d or t is record low in 1d or t changed by 1000000 in 1d")
-    watch = AlertWatch(AlertTerms(rule, meant(rule)), WatchMemory(since=0))
+    watch = AlertWatch(AlertTerms(rule, literals(rule)), WatchMemory(since=0))
     for second in range(4 * MAX_TRAIL_VALUES):
         watch.judge_values(second * SECOND, {("", "t"): seen(-second if second % 2 else second)})
     followed = watch.memory.rows[""]["t"]

@@ -76,9 +76,9 @@ def test_killed_repeatedly_levels_are_exact(database: Database, database_config:
     apply_retention(database, BEGIN + count * STEP)
     expected = calculated([(BEGIN + one * STEP, value_of(one)) for one in range(count)], "Europe/Lisbon")
     with database.reading() as session:
-        kept = levels(session, series)
-        assert kept == {place: expected[place] for place in kept}
-        assert {place for place in expected if place[0] in ("hour", "day", "month", "year")} <= kept.keys()
+        level_rows = levels(session, series)
+        assert level_rows == {place: expected[place] for place in level_rows}
+        assert {place for place in expected if place[0] in ("hour", "day", "month", "year")} <= level_rows.keys()
         assert session.scalar(select(func.count()).select_from(StaleLevel)) == 0
         forgotten = session.get(Forgotten, (series, 0))
         events = session.scalar(select(func.count()).select_from(Event)) or 0

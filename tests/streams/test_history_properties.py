@@ -92,8 +92,8 @@ def test_levels_and_windows_agree_with_the_events(
     sum_up_all(sqlite)
     expected = calculated(known.items(), zone)
     with sqlite.reading() as session:
-        kept = levels(session, series)
-    assert kept == {place: expected[place] for place in kept}
+        level_rows = levels(session, series)
+    assert level_rows == {place: expected[place] for place in level_rows}
     check_window(sqlite, series, known, window, most)
     with sqlite.session() as session:
         registry.remove(session, name)
@@ -102,16 +102,16 @@ def test_levels_and_windows_agree_with_the_events(
 def check_window(database: Database, series: int, known: dict[int, str], window: tuple[int, int], most: int) -> None:
     begin, end = min(window), max(window) + 1
     with database.reading() as session:
-        drawn = chart_points(session, series, begin, end, most)
-    assert len(drawn.points) <= most
-    if not drawn.is_exact:
+        chart = chart_points(session, series, begin, end, most)
+    assert len(chart.points) <= most
+    if not chart.is_exact:
         return
     inside = [value for moment, value in sorted(known.items()) if begin <= moment < end]
-    assert sum(point.summary.count for point in drawn.points) == len(inside)
+    assert sum(point.summary.count for point in chart.points) == len(inside)
     if inside:
-        assert (drawn.points[0].summary.first, drawn.points[-1].summary.last) == (inside[0], inside[-1])
+        assert (chart.points[0].summary.first, chart.points[-1].summary.last) == (inside[0], inside[-1])
     if "sol" not in inside:
-        total = sum((Fraction(point.summary.value(Aggregation.SUM) or "x") for point in drawn.points), Fraction(0))
+        total = sum((Fraction(point.summary.value(Aggregation.SUM) or "x") for point in chart.points), Fraction(0))
         assert written(total) == written(sum(map(Fraction, inside), Fraction(0)))
 
 

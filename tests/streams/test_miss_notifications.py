@@ -13,7 +13,7 @@ from tarantula.streams.ingest.failures import _claim, send_miss_notifications
 from tarantula.streams.ingest.outcome import FailedReading
 from tarantula.streams.sources.config import SourceStatus
 from tests.sites.listener import Listener
-from tests.support.sources import follow, kept, one, state_of
+from tests.support.sources import follow, ingest, one, state_of
 
 AWAY = FailedReading(SourceStatus.UNREACHED, "Its server did not answer.")
 
@@ -30,20 +30,20 @@ def test_one_message_is_sent_and_another_only_after_a_successful_reading(
     with Listener() as own, Listener() as everywhere:
         installation = database_config.model_copy(update={"notify": everywhere.address})
         source = follow(database, misses=2, notify=[own.address])
-        kept(database, source, one("12"))
-        kept(database, source, AWAY, 1)
+        ingest(database, source, one("12"))
+        ingest(database, source, AWAY, 1)
         assert send_miss_notifications(installation, database, now) == 0
-        kept(database, source, AWAY, 2)
+        ingest(database, source, AWAY, 2)
         assert send_miss_notifications(installation, database, now) == 1
-        kept(database, source, AWAY, 3)
+        ingest(database, source, AWAY, 3)
         assert send_miss_notifications(installation, database, now) == 0
         for listener in (own, everywhere):
             (message,) = listener.heard
             assert message["title"] == "weather.lisboa can no longer be found"
             assert message["message"] == AWAY.sentence
-        kept(database, source, one("12"), 4)
-        kept(database, source, AWAY, 5)
-        kept(database, source, AWAY, 6)
+        ingest(database, source, one("12"), 4)
+        ingest(database, source, AWAY, 5)
+        ingest(database, source, AWAY, 6)
         assert send_miss_notifications(installation, database, now) == 1
         assert len(own.heard) == 2
 
@@ -52,13 +52,13 @@ def test_a_failing_address_is_retried(database: Database, database_config: Confi
     now = datetime.now(UTC)
     with Listener(status=500) as deaf, Listener() as well:
         source = follow(database, misses=1, notify=[deaf.address, well.address, "json://127.0.0.1:1/"])
-        kept(database, source, AWAY)
+        ingest(database, source, AWAY)
         assert send_miss_notifications(database_config, database, now) == 1
         assert send_miss_notifications(database_config, database, now) == 0
         assert send_miss_notifications(database_config, database, now + FIRST_RETRY_PAUSE + timedelta(seconds=1)) == 1
         assert len(well.heard) == 1
         assert len(deaf.heard) == 2
-        kept(database, source, one("12"), 1)
+        ingest(database, source, one("12"), 1)
     assert state_of(database).news is None
 
 
@@ -66,7 +66,7 @@ def test_another_process_sends_what_a_dead_one_had_claimed(database: Database, d
     now = datetime.now(UTC)
     with Listener() as hook:
         source = follow(database, misses=1, notify=[hook.address])
-        kept(database, source, AWAY)
+        ingest(database, source, AWAY)
         assert _claim(database_config, database, now) is not None, "taken, and then killed"
         assert send_miss_notifications(database_config, database, now) == 0
         assert send_miss_notifications(database_config, database, now + CLAIM_TIMEOUT) == 1
@@ -80,6 +80,6 @@ def test_the_addresses_of_the_installation_get_nothing_about_private_sources(
     with Listener() as everywhere:
         installation = database_config.model_copy(update={"notify": everywhere.address})
         source = follow(database, "test.bank", misses=1, private=True)
-        kept(database, source, AWAY)
+        ingest(database, source, AWAY)
         send_miss_notifications(installation, database, datetime.now(UTC))
         assert everywhere.heard == []

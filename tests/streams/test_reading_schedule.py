@@ -61,67 +61,67 @@ def test_the_earliest_comes_first() -> None:
 
 
 def test_a_server_has_one_visit_at_a_time_and_only_while_it_is_on_lease() -> None:
-    turns = VisitQueue()
+    queue = VisitQueue()
     first, second, same = followed(1, "/one"), followed(2, "/two"), followed(3, "/one")
     for source in (first, second, same):
-        turns.expect(source.server)
-        turns.add(source)
-    assert turns.next(10.0) is None
-    assert [turn.name for turn in turns.needing_lease(10.0)] == ["a.example"]
-    turns.hold("a.example", 12.0)
-    assert turns.next(11.0) is None
-    visit = turns.next(12.0)
+        queue.expect(source.server)
+        queue.add(source)
+    assert queue.next(10.0) is None
+    assert [server.name for server in queue.needing_lease(10.0)] == ["a.example"]
+    queue.hold("a.example", 12.0)
+    assert queue.next(11.0) is None
+    visit = queue.next(12.0)
     assert visit is not None
     assert visit.sources == [first, same]
-    assert turns.next(12.0) is None
-    turns.release(visit, 15.0)
-    assert turns.next(14.0) is None
-    assert turns.next_due() == 15.0
-    later = turns.next(15.0)
+    assert queue.next(12.0) is None
+    queue.release(visit, 15.0)
+    assert queue.next(14.0) is None
+    assert queue.next_due() == 15.0
+    later = queue.next(15.0)
     assert later is not None
     assert later.sources == [second]
 
 
 def test_removed_sources_are_not_visited() -> None:
-    turns = VisitQueue()
+    queue = VisitQueue()
     source = followed(1)
-    turns.expect(source.server)
-    turns.add(source)
-    turns.hold(source.server, 0.0)
+    queue.expect(source.server)
+    queue.add(source)
+    queue.hold(source.server, 0.0)
     source.is_gone = True
-    assert turns.next(1.0) is None
-    assert turns.at(source.server).expected == 0
+    assert queue.next(1.0) is None
+    assert queue.at(source.server).expected == 0
 
 
 def test_a_contested_server_is_left_to_others() -> None:
-    turns = VisitQueue()
+    queue = VisitQueue()
     for number in range(3):
-        turns.expect("a.example")
-        turns.add(followed(number, f"/{number}"))
-    turns.hold("a.example", 0.0)
-    turns.at("a.example").contested_at = 1.0
-    visit = turns.next(2.0)
+        queue.expect("a.example")
+        queue.add(followed(number, f"/{number}"))
+    queue.hold("a.example", 0.0)
+    queue.at("a.example").contested_at = 1.0
+    visit = queue.next(2.0)
     assert visit is not None
-    assert turns.idle(3.0) == []
-    turns.release(visit, 3.0)
-    assert turns.idle(4.0) == []
+    assert queue.idle(3.0) == []
+    queue.release(visit, 3.0)
+    assert queue.idle(4.0) == []
     # After its share of time it is returned, whatever waits.
-    assert turns.next(1.0 + CONTESTED_LEASE_SECONDS) is None
-    assert [turn.name for turn in turns.idle(1.0 + CONTESTED_LEASE_SECONDS)] == ["a.example"]
-    turns.lose("a.example", 1.0 + CONTESTED_LEASE_SECONDS)
-    assert turns.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS - 0.1) == []
-    assert [turn.name for turn in turns.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
+    assert queue.next(1.0 + CONTESTED_LEASE_SECONDS) is None
+    assert [server.name for server in queue.idle(1.0 + CONTESTED_LEASE_SECONDS)] == ["a.example"]
+    queue.lose("a.example", 1.0 + CONTESTED_LEASE_SECONDS)
+    assert queue.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS - 0.1) == []
+    assert [server.name for server in queue.needing_lease(1.0 + 2 * CONTESTED_LEASE_SECONDS)] == ["a.example"]
 
 
 def test_an_idle_lease_is_returned_after_a_while() -> None:
-    turns = VisitQueue()
-    turns.expect("a.example")
-    turns.hold("a.example", 0.0)
-    turns.done("a.example", 1.0)
-    assert turns.idle(1.0 + IDLE_LEASE_SECONDS / 2) == []
-    assert [turn.name for turn in turns.idle(1.0 + IDLE_LEASE_SECONDS)] == ["a.example"]
-    turns.lose("a.example", 1.0 + IDLE_LEASE_SECONDS)
-    assert len(turns) == 0
+    queue = VisitQueue()
+    queue.expect("a.example")
+    queue.hold("a.example", 0.0)
+    queue.done("a.example", 1.0)
+    assert queue.idle(1.0 + IDLE_LEASE_SECONDS / 2) == []
+    assert [server.name for server in queue.idle(1.0 + IDLE_LEASE_SECONDS)] == ["a.example"]
+    queue.lose("a.example", 1.0 + IDLE_LEASE_SECONDS)
+    assert len(queue) == 0
 
 
 @given(some.lists(some.floats(-1e6, 1e6), min_size=MIN_RANGE_READINGS, max_size=60))
@@ -137,10 +137,10 @@ def test_seen_values_are_usual_and_a_thousand_times_the_maximum_is_not(numbers: 
 
 
 def test_redirects_to_private_addresses_need_a_private_origin_or_permission() -> None:
-    turns = VisitQueue()
-    turns.add(followed(1))
-    turns.hold("a.example", 0.0)
-    visit = turns.next(0.0)
+    queue = VisitQueue()
+    queue.add(followed(1))
+    queue.hold("a.example", 0.0)
+    visit = queue.next(0.0)
     assert visit is not None
     assert visit.may_be_private
     assert visit.redirected_to("http://a.example/other", 302, is_private=False).may_be_private
@@ -152,12 +152,12 @@ def test_redirects_to_private_addresses_need_a_private_origin_or_permission() ->
 
 def test_conditional_requests_need_equal_validators_of_all_sources() -> None:
     sources = [followed(number) for number in range(2)]
-    turns = VisitQueue()
+    queue = VisitQueue()
     for source in sources:
         source.validators = {"url": source.url, "etag": '"one"', "digest": "x"}
-        turns.add(source)
-    turns.hold("a.example", 0.0)
-    visit = turns.next(0.0)
+        queue.add(source)
+    queue.hold("a.example", 0.0)
+    visit = queue.next(0.0)
     assert visit is not None
     assert visit.conditions == {"If-None-Match": '"one"'}
     sources[1].validators = {}

@@ -42,18 +42,18 @@ def test_old_rows_are_deleted_and_the_levels_above_stay_exact(database: Database
         store_events(session, [event(series, *one) for one in values])
     assert apply_retention(database, now) == [], "nothing is summed up yet"
     sum_up_all(database, now)
-    forgot = {one.grain: one for one in apply_retention(database, now)}
-    assert forgot.keys() == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
-    assert forgot[Grain.EVENT].rows == sum(moment < now - 10 * DAY for moment, _ in values)
+    deleted = {one.grain: one for one in apply_retention(database, now)}
+    assert deleted.keys() == {Grain.EVENT, Grain.MINUTE, Grain.HOUR}
+    assert deleted[Grain.EVENT].rows == sum(moment < now - 10 * DAY for moment, _ in values)
     assert apply_retention(database, now) == []
     expected = calculated(values)
     with database.reading() as session:
-        kept = levels(session, series)
-        assert all(kept[place] == expected[place] for place in kept)
-        assert sum(grain == "day" for grain, _ in kept) == 60
+        level_rows = levels(session, series)
+        assert all(level_rows[place] == expected[place] for place in level_rows)
+        assert sum(grain == "day" for grain, _ in level_rows) == 60
         assert min(moment for moment, _ in stored(session, series)) >= now - 10 * DAY
-        told = " ".join(retention_summary(session, series).sentences)
-    assert f"{forgot[Grain.EVENT].rows:,} events before" in told
+        sentences = " ".join(retention_summary(session, series).sentences)
+    assert f"{deleted[Grain.EVENT].rows:,} events before" in sentences
 
 
 def test_a_late_event_is_refused_and_logged(database: Database, caplog: pytest.LogCaptureFixture) -> None:
@@ -73,8 +73,8 @@ def test_a_late_event_is_refused_and_logged(database: Database, caplog: pytest.L
     sum_up_all(database, now)
     expected = calculated([*values, (good.at, good.value)])
     with database.reading() as session:
-        kept = levels(session, series)
-        assert all(kept[place] == expected[place] for place in kept)
+        level_rows = levels(session, series)
+        assert all(level_rows[place] == expected[place] for place in level_rows)
         assert session.get_one(Forgotten, (series, Grain.EVENT)).refused == 2
         assert "too old: 2 events." in " ".join(retention_summary(session, series).sentences)
 

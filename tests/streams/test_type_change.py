@@ -22,7 +22,7 @@ from tarantula.streams.sources import registry
 from tests.support.alerts import firings, new_alert
 from tests.support.crawls import TARANTULA, start
 from tests.support.histories import FAR, calculated, levels, stored, sum_up_all
-from tests.support.sources import BEGIN, SECOND, all_values, follow, kept, one, state_of
+from tests.support.sources import BEGIN, SECOND, all_values, follow, ingest, one, state_of
 
 DAY = 86_400
 WINDS = ["10 nós", "12 nós", "9 nós", "12,5 nós", "20 km/h"]
@@ -38,7 +38,7 @@ def become(database: Database, **field: str) -> None:
 def test_a_new_unit_converts_the_history_and_levels_stay_exact(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for number, text in enumerate(WINDS):
-        kept(database, source, one(text), number * 3000)
+        ingest(database, source, one(text), number * 3000)
     sum_up_all(database)
     become(database, kind="quantity", unit="km/h")
     assert all_values(database) == ["18.52", "22.224", "16.668", "23.15", "20"]
@@ -48,8 +48,8 @@ def test_a_new_unit_converts_the_history_and_levels_stay_exact(database: Databas
         assert levels(session, 1) == calculated(stored(session, 1), zone)
         assert session.scalars(select(Event.number).order_by(Event.at)).first() == 18.52
         assert session.scalars(select(StaleLevel)).all() == []
-    assert kept(database, source, one("20 km/h"), 20_000).events == []
-    assert kept(database, source, one("10 nós"), 20_001).status == "read", "what is usual is learnt anew"
+    assert ingest(database, source, one("20 km/h"), 20_000).events == []
+    assert ingest(database, source, one("10 nós"), 20_001).status == "read", "what is usual is learnt anew"
 
 
 def test_a_new_unit_does_not_change_the_meaning_of_an_alert(database: Database) -> None:
@@ -57,13 +57,13 @@ def test_a_new_unit_does_not_change_the_meaning_of_an_alert(database: Database) 
     new_alert(database, "value > 30", margin="2", at_first=True)
     new_alert(database, "value changed by 5")
     for second, text in enumerate(["20 °C", "22 °C"]):
-        kept(database, source, one(text), second)
+        ingest(database, source, one(text), second)
     become(database, kind="quantity", unit="°F")
     assert firings(database) == []
     now = time.time() - BEGIN / SECOND + 10
     # 30 °C are 86 °F, a difference of five degrees is nine, and a margin of two is 3.6: at 83 °F it is not armed again.
     for second, text in enumerate(["76 °F", "85 °F", "87 °F", "83 °F", "87 °F", "82 °F", "87 °F"]):
-        kept(database, source, one(text), now + second)
+        ingest(database, source, one(text), now + second)
     assert [(one.alert_id, one.why.partition(":")[0]) for one in firings(database)] == [
         (2, "value rose by 9 °F"),
         (1, "value rose above 86 °F"),
@@ -74,10 +74,10 @@ def test_a_new_unit_does_not_change_the_meaning_of_an_alert(database: Database) 
 def test_texts_become_numbers_where_possible(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "text"}])
     for second, text in enumerate(["1.234,5", "closed", "987,25"]):
-        kept(database, source, one(text), second)
+        ingest(database, source, one(text), second)
     become(database, kind="decimal")
     assert all_values(database) == ["1234.5", "closed", "987.25"]
-    assert kept(database, source, one("987,25"), 10).events == []
+    assert ingest(database, source, one("987,25"), 10).events == []
     become(database, kind="text")
     assert all_values(database) == ["1.234,5", "closed", "987,25"]
 
@@ -85,8 +85,8 @@ def test_texts_become_numbers_where_possible(database: Database) -> None:
 def test_levels_without_events_are_converted(database: Database) -> None:
     source = follow(database, fields=[{"key": "value", "kind": "quantity", "unit": "°C"}], retention="events=1d")
     for day, text in enumerate(["10 °C", "20 °C", "15 °C", "25 °C"]):
-        kept(database, source, one(text), day * DAY)
-        kept(database, source, one(f"{text}".replace("0", "1").replace("5", "6")), day * DAY + 10)
+        ingest(database, source, one(text), day * DAY)
+        ingest(database, source, one(f"{text}".replace("0", "1").replace("5", "6")), day * DAY + 10)
     sum_up_all(database)
     apply_retention(database, BEGIN + 4 * DAY * SECOND)
     assert len(all_values(database)) < 8
@@ -102,7 +102,7 @@ def test_levels_without_events_are_converted(database: Database) -> None:
 def test_numbers_without_a_unit_on_the_page_are_unchanged(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS], retention="events=1d")
     for day in range(3):
-        kept(database, source, one(str(10 + day)), day * DAY)
+        ingest(database, source, one(str(10 + day)), day * DAY)
     sum_up_all(database)
     apply_retention(database, BEGIN + 3 * DAY * SECOND)
     become(database, kind="quantity", unit="km/h")
@@ -114,7 +114,7 @@ def test_numbers_without_a_unit_on_the_page_are_unchanged(database: Database) ->
 def test_a_long_history_is_not_converted(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for second, text in enumerate(WINDS):
-        kept(database, source, one(text), second)
+        ingest(database, source, one(text), second)
     monkeypatch.setattr(type_change, "MAX_REPARSED_EVENTS", len(WINDS) - 1)
     with pytest.raises(ConflictError, match="more than 4 events of value, too many to convert"):
         become(database, kind="quantity", unit="km/h")
@@ -136,7 +136,7 @@ def test_readings_of_an_older_revision_are_dropped(database: Database) -> None:
 def test_texts_parsed_in_advance_are_written_with_events_that_came_meanwhile(database: Database) -> None:
     source = follow(database, fields=[IN_KNOTS])
     for second, text in enumerate(WINDS):
-        kept(database, source, one(text), second)
+        ingest(database, source, one(text), second)
     changes = {"fields": [{"key": "value", "place": {"css": "#value"}, "kind": "quantity", "unit": "km/h"}]}
     heard: list[tuple[int, int]] = []
     with database.reading() as session:
@@ -145,7 +145,7 @@ def test_texts_parsed_in_advance_are_written_with_events_that_came_meanwhile(dat
         )
     assert heard == [(5, 5)]
     assert all_values(database)[0] == "10", "nothing is written yet"
-    kept(database, source, one("11 nós"), 10)
+    ingest(database, source, one("11 nós"), 10)
     with database.session() as session:
         edit_source(session, "weather.lisboa", changes, parsed=past)
     assert all_values(database) == ["18.52", "22.224", "16.668", "23.15", "20", "20.372"]
@@ -154,7 +154,7 @@ def test_texts_parsed_in_advance_are_written_with_events_that_came_meanwhile(dat
 def test_killed_during_a_conversion_the_history_is_either_old_or_new(sqlite: Database) -> None:
     """With ``TARANTULA_FULL_SIZE=1`` the process is killed forty times."""
     source, dice, units = follow(sqlite, fields=[IN_KNOTS]), random.Random(7), {"kn": "1", "km/h": "1.852"}
-    kept(sqlite, source, one("0 kn"))
+    ingest(sqlite, source, one("0 kn"))
     numbers = range(1, 6001)
     with sqlite.session() as session:
         store_events(session, [NewEvent(1, BEGIN + n * SECOND, str(n), float(n), f"{n} kn") for n in numbers])

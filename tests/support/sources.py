@@ -51,7 +51,7 @@ def doubted(text: str, why: str = "It may be another.", key: str = "value") -> S
     return SourceReading(doubts=[DoubtfulText(key, text, why)])
 
 
-def kept(
+def ingest(
     database: Database, source_id: int, reading: SourceReading | FailedReading | UnchangedReading, second: float = 0
 ) -> IngestResult:
     """Ingest a reading made *second* seconds after `BEGIN`."""
@@ -62,7 +62,7 @@ def kept(
 
 def texts(database: Database, *texts: str, source_id: int = 1) -> list[IngestResult]:
     """Ingest readings of texts, a second apart."""
-    return [kept(database, source_id, one(text), second) for second, text in enumerate(texts)]
+    return [ingest(database, source_id, one(text), second) for second, text in enumerate(texts)]
 
 
 def values(session: Session, key: str = "value", row: str = "") -> list[str]:

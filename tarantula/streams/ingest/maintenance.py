@@ -1,4 +1,4 @@
-"""Background threads beside reading: aggregate levels, apply retention, judge silences, send notifications."""
+"""Background threads of the reader: aggregate levels, apply retention, judge silences, send notifications."""
 
 from __future__ import annotations
 
