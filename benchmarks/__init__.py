@@ -1,1 +1,1 @@
-"""What `make bench` runs."""
+"""Benchmarks, run by `make bench`."""

@@ -1,4 +1,4 @@
-"""Runs the benchmarks: the result of each as a line of JSON, and all of them in the last line."""
+"""Run the benchmarks; print the result of each as a line of JSON, and all of them in the last line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
 
 
 def main() -> None:
-    """Measure, and print."""
+    """Run the named benchmarks and print their results."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     arguments.add_argument("names", nargs="*", metavar="NAME", help=f"which ones: {', '.join(BENCHMARKS)}; all of them")
     arguments.add_argument("--pages", type=int, default=3000)

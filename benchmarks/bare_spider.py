@@ -1,4 +1,4 @@
-"""What Tarântula is measured against: a Scrapy spider that follows every link and keeps nothing."""
+"""The baseline: a bare Scrapy spider that follows every link and stores nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scrapy.linkextractors import LinkExtractor
 
 
 class BareSpider(Spider):
-    """Run by ``scrapy runspider``, outside any project: every setting is Scrapy's own but the log's level."""
+    """Run by ``scrapy runspider`` outside any project, with Scrapy's default settings except the log level."""
 
     name = "bare"
     extractor = LinkExtractor()

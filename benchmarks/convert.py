@@ -1,4 +1,4 @@
-"""The link converter beside `wget --convert-links`, on the same pages, in the same run.
+"""The link converter compared with `wget --convert-links`, on the same pages, in the same run.
 
 Ours makes a mirror from the WARC files and the database: every record is read, unpacked, converted and written. wget
 converts the files that it has just downloaded, in their place; its time is the one that it prints for that alone.
@@ -23,7 +23,7 @@ _CONVERTED = re.compile(r"^Converted links in (\d+) files in ([\d.]+) seconds", 
 
 
 def measure(pages: int = 3000, servers: int = 64) -> dict[str, Any]:
-    """Compare how many pages both convert in a second: ours, wget, and so on; the best of each counts."""
+    """Compare pages per second in alternating rounds; the best round of each counts."""
     wget = shutil.which("wget")
     if wget is None:
         return {"skipped": "There is no wget here; install it, for example with apt-get install wget."}
@@ -51,10 +51,10 @@ def measure(pages: int = 3000, servers: int = 64) -> dict[str, Any]:
 
 
 def _converted(work: Path, urn: str, aside: Path) -> dict[str, Any]:
-    """Make the mirror, where none is yet."""
+    """Build the mirror in an empty place."""
     made: dict[str, Any] = json.loads(_said(work, "item", "convert", urn, "--json"))
     _check(made)
-    # Not removed: where many files were removed lately, ext4 takes thirty times as long to make a new one.
+    # Not removed: after many deletions, ext4 takes thirty times as long to create a file.
     Path(made["path"]).rename(aside)
     return made
 
@@ -66,7 +66,7 @@ def _said(work: Path, *arguments: str) -> str:
 
 
 def _check(made: dict[str, Any]) -> None:
-    """Make sure that every page was converted, and that its links lead to copies."""
+    """Check that every page was converted and that its links lead to copies."""
     copies = list(Path(made["path"], "web").rglob("*.html"))
     links = copies[0].read_bytes().count(b'<a href="')
     whole = made["changed"] == made["documents"] == len(copies)

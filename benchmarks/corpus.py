@@ -1,4 +1,4 @@
-"""Documents and questions that are made up, always the same: words are as frequent as in languages (Zipf)."""
+"""Synthetic documents and queries, the same in every run; word frequencies follow Zipf's law."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTa
 from tarantula.store.listings import find_item
 
 WORDS = 100_000
-"""Different ones."""
+"""Distinct words."""
 LENGTH = 350
-"""Words of a document, on the average."""
+"""Mean number of words of a document."""
 LINKS = 10
-"""Of a document."""
+"""Links of a document."""
 HEAVIEST = 2**BEST_PAGE_FACTOR - 2
-"""What the best of all pages weighs in an index."""
+"""Largest link weight in an index."""
 SERVERS = 50
 TOGETHER = 100
-"""Documents that are read in one transaction."""
+"""Documents in one transaction."""
 MIX = "words as frequent as in the texts: 30 % one, 40 % two, 20 % three, 10 % two as a phrase; every tenth with site:"
 LENGTHS = (2, 1, 1, 1, 2, 2, 2, 2, 3, 3)
-"""Words of ten questions; the first are a phrase."""
+"""Numbers of words of ten queries; the first is a phrase."""
 SYLLABLES = [consonant + vowel for consonant in "bcdfglmnprstv" for vowel in "aeiou"]
 
 
 class Texts:
-    """Makes up documents and questions, always the same."""
+    """Generates documents and queries, the same in every run."""
 
     def __init__(self) -> None:
         self._random = np.random.default_rng(2026)
@@ -53,12 +53,12 @@ class Texts:
         self._up_to = np.cumsum(frequency / frequency.sum())
 
     def words(self, number: int) -> list[str]:
-        """Return so many words, as frequent as they are."""
+        """Return a number of words, drawn by their frequency."""
         drawn = np.searchsorted(self._up_to, self._random.random(number))
         return [str(word) for word in self._words[np.minimum(drawn, WORDS - 1)]]
 
     def content(self) -> ExtractedText:
-        """Return what a document says."""
+        """Return the text of a document."""
         length = int(np.clip(self._random.lognormal(np.log(LENGTH) - 0.18, 0.6), 50, 3000))
         words = self.words(length)
         return ExtractedText(
@@ -68,7 +68,7 @@ class Texts:
         )
 
     def question(self, number: int) -> str:
-        """Return a question of the mix."""
+        """Return a query of the mix."""
         words = " ".join(self.words(LENGTHS[number % 10]))
         if number % 10 == 0:
             words = f'"{words}"'
@@ -82,7 +82,7 @@ def _syllables(number: int) -> Iterator[str]:
 
 
 def fill(database: Database, documents: int) -> None:
-    """Write documents into the tables, as they are when they were collected and read."""
+    """Insert documents into the tables, as after collection and text extraction."""
     texts, numbers = Texts(), iter(range(documents))
     with database.session() as session:
         registry.add_publication(session, read_config({"name": "made-up", "base_url": "http://s0.example/"}))
@@ -114,7 +114,7 @@ def _write(session: Any, item: int, contents: dict[str, ExtractedText]) -> None:
 
 
 def _weight(number: int, item: int, document: int) -> dict[str, Any]:
-    """Return what links make of a document: nothing of every other one, much of few."""
+    """Return the link weight of a document: none for every second one, much for few."""
     weight = HEAVIEST * (number / TOGETHER) ** 8 if number % 2 else 0.0
     columns = {"rank": 1.0, "rank_of_all": 1.0, "weight": weight, "inlinks": LINKS, "inlinks_of_others": 0}
     return {"document_id": document, "item_id": item, "anchors": "", **columns}

@@ -1,4 +1,4 @@
-"""What a page costs the collector in CPU, and how much of it the frontier and the store are."""
+"""CPU time of the collector for each page, and the shares of the frontier and the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.sites.large import LargeWeb
 
 
 def measure(pages: int = 3000, servers: int = 64) -> dict[str, Any]:
-    """Collect the web once to count the CPU, and once more under py-spy to see who has it."""
+    """Crawl the site once to measure the CPU time, and once under py-spy to attribute it."""
     milliseconds = (_cpu(pages, servers) - _cpu(1, 1)) / (pages - 1) * 1000
     shares = _shares(pages, servers)
     return {
@@ -27,7 +27,7 @@ def measure(pages: int = 3000, servers: int = 64) -> dict[str, Any]:
 
 
 def _cpu(pages: int, servers: int) -> float:
-    """Return the seconds of CPU that a collector uses in its whole life."""
+    """Return the CPU seconds of a collector process from start to end."""
     with tempfile.TemporaryDirectory() as directory, LargeWeb(pages, servers) as web:
         work = Path(directory)
         describe(web, work)

@@ -1,4 +1,4 @@
-"""Tarântula beside a bare Scrapy spider, on the same web, in the same run.
+"""Tarântula compared with a bare Scrapy spider, on the same site, in the same run.
 
 Both are processes of their own. Their time runs from the first request that the web sees to the end of the process:
 starting Python is left out for both, writing the last rows and closing the files is left in.
@@ -23,12 +23,12 @@ from tests.sites.large import LINKS, LargeWeb
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 PATIENCE = 600
-"""Seconds for one crawl."""
+"""Timeout of one crawl, in seconds."""
 NAME = "bench"
 
 
 def measure(pages: int = 3000, servers: int = 64, rounds: int = 1) -> dict[str, Any]:
-    """Compare how many pages both collect in a second: in every round ours, the bare one, and ours again."""
+    """Compare pages per second: each round runs ours, the bare spider, and ours again."""
     bare: list[float] = []
     ours: list[float] = []
     with LargeWeb(pages, servers) as web:
@@ -49,7 +49,7 @@ def measure(pages: int = 3000, servers: int = 64, rounds: int = 1) -> dict[str, 
 
 
 def _timed(web: LargeWeb, crawl: Callable[[LargeWeb, Path], None]) -> float:
-    """Return the seconds that a crawl took, after making sure that it was a whole one."""
+    """Return the duration of a crawl in seconds, after checking that it was complete."""
     web.visits.clear()
     with tempfile.TemporaryDirectory() as directory:
         crawl(web, Path(directory))
@@ -61,14 +61,14 @@ def _timed(web: LargeWeb, crawl: Callable[[LargeWeb, Path], None]) -> float:
 
 
 def check_visited(web: LargeWeb) -> None:
-    """Make sure that every page was asked for."""
+    """Check that every page was requested."""
     visited = len({(visit.server, visit.path) for visit in web.visits})
     if visited != web.pages:
         raise SystemExit(f"Only {visited} of {web.pages} pages were asked for")
 
 
 def check_stored(web: LargeWeb, home: Path) -> None:
-    """Make sure that every body, row and link was stored."""
+    """Check that every body, row and link was stored."""
     wanted = {"documents": web.pages, "links": web.pages * LINKS, "responses": web.pages}
     stored = count_stored(home)
     if stored != wanted:
@@ -82,19 +82,19 @@ def crawl_bare(web: LargeWeb, work: Path) -> None:
 
 
 def crawl_with_tarantula(web: LargeWeb, work: Path) -> None:
-    """Collect the publication that the first page begins, as fast as the bare spider may ask."""
+    """Collect the publication of the site, as fast as the bare spider may."""
     describe(web, work)
     run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
 
 
 def describe(web: LargeWeb, work: Path, more: Mapping[str, str] | None = None) -> None:
-    """Add the publication that the first page begins, in the home or wherever *more* of the environment says."""
+    """Add the publication of the site, to the database that the environment with *more* names."""
     options = ("--accept", "127.0.0.*", "--depth", "20", "--delay", "0", "--per-server", "8", "--no-robots")
     run(work, "tarantula", "publication", "add", NAME, web.base_url, *options, "--no-convert", more=more)
 
 
 def environment(work: Path) -> dict[str, str]:
-    """Return the environment of a home of its own, with the SQLite in it, and no proxy on the way to loopback."""
+    """Return the environment of a new home with its SQLite database, and no proxy for loopback."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -106,7 +106,7 @@ def environment(work: Path) -> dict[str, str]:
 def run(
     work: Path, program: str, *arguments: str, directory: Path = ROOT, more: Mapping[str, str] | None = None
 ) -> None:
-    """Run one of the environment's programs; its words are shown only when it fails."""
+    """Run a program of the virtual environment; print its output only if it fails."""
     log = work / f"{program}.log"
     with log.open("wb") as words:
         ended = subprocess.run(
@@ -122,7 +122,7 @@ def run(
 
 
 def count_stored(home: Path) -> dict[str, int]:
-    """Count what is really there: collected rows, rows of links, answers in the WARC files."""
+    """Count what was stored: collected rows, link rows, responses in the WARC files."""
     database = sqlite3.connect(home / "tarantula.sqlite")
     try:
         documents = database.execute("SELECT count(*) FROM document WHERE state = 200").fetchone()[0]

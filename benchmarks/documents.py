@@ -1,4 +1,4 @@
-"""How long the table of documents takes to answer, with a million rows, on SQLite and on PostgreSQL.
+"""Response times of the document list with a million rows, on SQLite and on PostgreSQL.
 
 Each filter is asked as a page asks: for fifty rows, from the beginning. The worst match nothing, or the last row only.
 """
@@ -68,7 +68,7 @@ FILTERS = {
 
 
 def measure(rows: int = 1_000_000) -> dict[str, Any]:
-    """Ask every filter for its first answer, and go on to the end of the search."""
+    """Run every filter, the first page and then to the end of the search."""
     results: dict[str, Any] = {"rows": rows}
     for name, database in (("sqlite", on_sqlite()), ("postgresql", on_postgresql())):
         with database as opened:
@@ -79,7 +79,7 @@ def measure(rows: int = 1_000_000) -> dict[str, Any]:
 
 @contextmanager
 def on_sqlite() -> Iterator[Database]:
-    """Give an empty database on SQLite."""
+    """Open an empty SQLite database."""
     with (
         tempfile.TemporaryDirectory() as directory,
         open_database(Config(home=Path(directory), database_url="")) as database,
@@ -89,7 +89,7 @@ def on_sqlite() -> Iterator[Database]:
 
 @contextmanager
 def on_postgresql() -> Iterator[Database]:
-    """Give an empty database on PostgreSQL."""
+    """Open an empty PostgreSQL database."""
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         yield database
 
@@ -112,7 +112,7 @@ def _ask_all(database: Database, rows: int) -> dict[str, Any]:
 
 
 def _ask(desk: ServiceContext, urn: str, filters: DocumentFilters) -> dict[str, float]:
-    """Return the slowest answer of a search for fifty rows, and how long all its answers took together."""
+    """Return the slowest page of a search for fifty rows, and the time of all its pages together."""
     slowest, wholes, number = 0.0, [], 0
     for _ in range(TIMES):
         after, rows, whole, number = None, 0, 0.0, 0
@@ -139,6 +139,6 @@ def _fill(database: Database, item: int, rows: int) -> None:
         connection.execute(text(statement), values)
         connection.execute(text(_LAST))
     if kind == "postgresql":
-        # What autovacuum would do in its own time.
+        # Autovacuum would do this later.
         with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as settled:
             settled.execute(text("VACUUM ANALYZE document"))

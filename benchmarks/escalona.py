@@ -17,7 +17,7 @@ DEEPEST = 5
 
 
 def measure(urls: int = MILLION, hosts: int = 1000) -> dict[str, Any]:
-    """Time ADD_URLS with so many URLs, and ESCALONA_TUDO after it."""
+    """Time ADD_URLS with a number of URLs, and ESCALONA_TUDO after it."""
     with tempfile.TemporaryDirectory() as directory:
         commands, output = Path(directory, "commands.txt"), Path(directory, "output.txt")
         with commands.open("w") as file:
@@ -27,7 +27,7 @@ def measure(urls: int = MILLION, hosts: int = 1000) -> dict[str, Any]:
 
 
 def some_urls(count: int, hosts: int) -> Iterator[str]:
-    """Yield URLs that are all different, spread over hosts and depths by chance, but the same in every run."""
+    """Yield distinct URLs, spread at random over hosts and depths, the same in every run."""
     dice = random.Random(2021)
     sections = [f"secao{number}" for number in range(50)]
     for number in range(count):

@@ -1,4 +1,4 @@
-"""What the frontier asks of PostgreSQL while an item has millions of documents."""
+"""Queries of the frontier on PostgreSQL for an item with millions of documents."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TIMES = 100
 
 
 def measure(rows: int = ROWS, servers: int = SERVERS) -> dict[str, Any]:
-    """Ask a hundred times each: which servers have work, take some of them, refill the window of one."""
+    """Run each query a hundred times: find servers with work, lease some, refill the window of one."""
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         item = new_item(database)
         began = time.monotonic()
@@ -46,7 +46,7 @@ def measure(rows: int = ROWS, servers: int = SERVERS) -> dict[str, Any]:
 
 
 def _median(database: Database, question: Callable[[Connection], object]) -> float:
-    """Return the median of milliseconds, with the transaction in which the question is asked."""
+    """Return the median duration in milliseconds, including the transaction."""
     times = []
     for _ in range(TIMES):
         began = time.perf_counter()

@@ -1,4 +1,4 @@
-"""A month at one value a second: how long it takes to build, and to draw any window of it; and whether it is right.
+"""A month at one value a second: time to build the levels, time to read any window, and correctness.
 
 What the levels have to be is calculated from the raw events by the database of pyarrow, in decimals, without our code.
 """
@@ -31,7 +31,7 @@ SECOND = 1_000_000
 BEGIN = int(datetime(2026, 1, 1, tzinfo=UTC).timestamp()) * SECOND
 EVENTS = 30 * 86_400
 DRAWN = 300
-"""Windows of all sizes, at random places."""
+"""Number of windows, of all sizes and at random places."""
 WAYS = [
     *(("value", way) for way in ("count", "sum", "min", "max")),
     *(("text", way) for way in ("first", "last", "count_distinct")),
@@ -40,7 +40,7 @@ GRAINS = {1: "minute", 2: "hour", 3: "day", 4: "month", 5: "year"}
 
 
 def measure(events: int = EVENTS) -> dict[str, Any]:
-    """Build the month on both databases, and draw it."""
+    """Build the month on both databases and read windows of it."""
     return {"events": events} | {
         name: _measured(opened, events) for name, opened in (("sqlite", on_sqlite()), ("postgresql", on_postgresql()))
     }
@@ -60,7 +60,7 @@ def _measured(opened: Any, events: int) -> dict[str, Any]:
 
 
 def values(events: int) -> Iterator[tuple[int, str]]:
-    """Yield a price that wanders, once a second, in cents."""
+    """Yield a random walk of a price in cents, once a second."""
     dice, cents = Random(1), 10_000
     for second in range(events):
         cents += dice.randint(-3, 3)
@@ -88,7 +88,7 @@ def sum_up_all(database: Database) -> None:
 
 
 def know_sizes(database: Database) -> None:
-    """Let PostgreSQL look at its tables, as it does by itself a minute after so much was stored."""
+    """Analyze the tables of PostgreSQL, as autovacuum does a minute after so many inserts."""
     if database.engine.dialect.name == "postgresql":
         with database.engine.begin() as connection:
             connection.exec_driver_sql("ANALYZE event, level, stale_level")
@@ -116,7 +116,7 @@ def draw(database: Database, series: int, events: int, windows: int = DRAWN) -> 
 
 
 def compare(database: Database, series: int) -> int:
-    """Return how many rows of levels are not what pyarrow makes of the raw events; UTC."""
+    """Return the number of level rows that differ from those pyarrow computes from the events, in UTC."""
     with database.reading() as session:
         moments, texts = list[int](), list[str]()
         chosen = text("SELECT at, value FROM event WHERE series_id = :series ORDER BY at")

@@ -1,4 +1,4 @@
-"""How fast new documents enter PostgreSQL through the real writer, with the links that name them."""
+"""Insertion rate of new documents and their links into PostgreSQL through the real writer."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from tarantula.store.writer import DepthUpdater, RowWriter, Writer
 from tests.sites.large import LINKS
 
 GROUP = 400
-"""Pages that are under way at a time, and so at most in a group."""
+"""Concurrent pages, the maximum of a group commit."""
 SERVERS = 64
 
 
 def measure(pages: int = 8000) -> dict[str, Any]:
-    """Store pages with 27 links each, every second one known to the database, and count rows a second."""
+    """Store pages with 27 links each, every second one already known, and measure rows per second."""
     finished = list(_pages(pages))
-    # As a collector does when it begins.
+    # As a collector does at its start.
     collect_and_freeze()
     with postgresql() as server, open_database(Config(database_url=server.url)) as database:
         item = new_item(database)
@@ -64,7 +64,7 @@ def measure(pages: int = 8000) -> dict[str, Any]:
 
 
 def _pages(pages: int) -> Iterator[FinishedDocument]:
-    """Make what discovery would: every second link of a page leads to what an earlier page named."""
+    """Return the links of a page as discovery does; every second one is already known from an earlier page."""
     chance = Random(1)
     new = 0
     for number in range(pages):
@@ -87,7 +87,7 @@ def _found(number: int, via: int) -> DiscoveredUrl:
 
 
 async def _store(database: Database, item: int, finished: list[FinishedDocument]) -> int:
-    """Hand the pages to a writer, some hundred at a time, as a collector would; return how many groups it made."""
+    """Pass pages to a writer, some hundred at a time, as a collector does; return the number of group commits."""
     table, leases = DocumentTable(item), ItemLeases(item)
     rows = RowWriter(table, leases, DepthUpdater(table, lambda entry, links: []), WINDOW_SIZE)
     with database.engine.begin() as connection:

@@ -1,4 +1,4 @@
-"""Items with as many waiting documents as wanted, made inside the database."""
+"""Items with any number of waiting documents, generated inside the database."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 
 DONE = 20
-"""One document in so many was collected already."""
+"""One document of so many is already collected."""
 
 _SERVERS = "INSERT INTO server (name) SELECT 's' || n || '.example.org' FROM generate_series(1, :servers) AS n"
 _DOCUMENTS = """
@@ -34,14 +34,14 @@ _KEPT_INDEXES = """
 
 
 def new_item(database: Database, name: str = "bench") -> int:
-    """Make a publication and an item of it; return the item's id."""
+    """Create a publication with an item; return the id of the item."""
     with database.session() as session:
         config = PublicationConfig(name=name, base_url="http://base.example.org/")
         return create_item(session, registry.add_publication(session, config), datetime.now(UTC)).id
 
 
 def fill(database: Database, item: int, rows: int, servers: int) -> None:
-    """Give an item on PostgreSQL *rows* documents: the rows first, then the indexes, or it takes ten times as long."""
+    """Insert *rows* documents into an item on PostgreSQL; indexes are built afterwards, which is ten times as fast."""
     with database.engine.begin() as connection:
         indexes = [tuple(row) for row in connection.execute(text(_KEPT_INDEXES))]
         connection.execute(text("SET LOCAL session_replication_role = replica"))
@@ -56,12 +56,12 @@ def fill(database: Database, item: int, rows: int, servers: int) -> None:
 
 
 def _settle(database: Database) -> None:
-    """Do now what autovacuum would do in its own time."""
+    """Vacuum and analyze now, instead of waiting for autovacuum."""
     with database.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE"))
         connection.execute(text("CHECKPOINT"))
 
 
 def size_of(connection: Connection) -> int:
-    """Return how many bytes the table of documents takes, with its indexes."""
+    """Return the size of the document table with its indexes, in bytes."""
     return int(connection.execute(text("SELECT pg_total_relation_size('document')")).scalar_one())

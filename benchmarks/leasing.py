@@ -1,4 +1,4 @@
-"""Simulated collectors that take servers on lease, refill their windows and give servers back, on one PostgreSQL.
+"""Simulated collectors that lease servers, refill their windows and release servers, on one PostgreSQL.
 
 Each has a connection and a `Leases` of its own, as a collector has. First every one goes as fast as it can, which shows
 what the database can do; then each does one round a second, as collectors do, which shows how long they wait for it.
@@ -33,16 +33,16 @@ SERVERS = 5000
 ROWS = 1_000_000
 SECONDS = 6.0
 REFILLS = 4
-"""Windows that are refilled in a round; each is enough for some 150 pages."""
+"""Windows refilled in a round; each lasts for some 150 pages."""
 GIVEN_BACK = 16
-"""Servers that are given back in a round, and taken again."""
+"""Servers released and leased again in a round."""
 
 Spent = dict[str, list[float]]
-"""Seconds, for each thing that was done."""
+"""Durations in seconds, by operation."""
 
 
 class Held(NamedTuple):
-    """A server that a collector had on lease, from when at the latest to when at the earliest."""
+    """A lease of a server: latest possible begin and earliest possible end."""
 
     server: str
     taken: float
@@ -50,16 +50,16 @@ class Held(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What some collectors did and saw."""
+    """Results of some collectors."""
 
     spent: Spent
     held: list[Held]
     lost: list[str]
-    """Servers that others took from a collector that was alive."""
+    """Servers that a live collector lost to others."""
 
 
 def measure(rows: int = ROWS) -> dict[str, Any]:
-    """Measure at one, ten, a hundred and two hundred collectors."""
+    """Measure with one, ten, a hundred and two hundred collectors."""
     with postgresql() as server:
         with open_database(Config(database_url=server.url)) as database:
             item = new_item(database)
@@ -93,7 +93,7 @@ def _run(server: Server, item: int, number: int, pause: float) -> dict[str, floa
 
 
 def _overlaps(held: Iterable[Held]) -> int:
-    """Count how often a server was on lease to two at a time."""
+    """Count the servers that were leased to two collectors at the same time."""
     return sum(first.server == second.server and second.taken < first.given for first, second in pairwise(sorted(held)))
 
 
@@ -109,7 +109,7 @@ def _summary(spent: Spent, cpu: float) -> dict[str, float]:
 
 
 def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready: float) -> Told:
-    """Be some collectors for a while, in a process of their own."""
+    """Simulate some collectors for a while, in a separate process."""
     told = Told({"leases": [], "refills": [], "beats": []}, [], [])
     if not number:
         return told
@@ -127,7 +127,7 @@ def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready
 
 
 class _Collector:
-    """Does what a collector does to the database, and nothing else."""
+    """Performs the database operations of a collector, and nothing else."""
 
     def __init__(self, database: Database, item: int, chance: Random, told: Told) -> None:
         self._database = database
@@ -140,7 +140,7 @@ class _Collector:
         self._beaten = time.monotonic()
 
     def work(self, pause: float, ready: float) -> None:
-        """Join, then do a round at a time until the time is over."""
+        """Register, then run rounds until the end time."""
         self._transact(self._leases.join)
         self._transact(self._leases.seek)
         time.sleep(max(ready + self._chance.random() * pause - time.monotonic(), 0))
@@ -168,7 +168,7 @@ class _Collector:
         self._leases.give_back(connection, dict.fromkeys(surplus, 0.0), yielding=True)
 
     def _exchange(self, connection: Connection) -> None:
-        """Give some servers back, and take others."""
+        """Release some servers and lease others."""
         given = self._some(GIVEN_BACK)
         self._let_go(given)
         self._leases.give_back(connection, dict.fromkeys(given, 0.0))
@@ -178,13 +178,13 @@ class _Collector:
         return self._chance.sample(sorted(self._leases.held), min(number, len(self._leases.held)))
 
     def _let_go(self, servers: Iterable[str]) -> None:
-        # A collector that could not give a sign of life visits nobody.
+        # A collector that could not write its heartbeat visits no server.
         until = min(time.monotonic(), self._beaten + LEASE_SAFE_SECONDS)
         held = [Held(server, self._taken.pop(server), until) for server in servers]
         self._told.held.extend(one for one in held if one.taken < one.given)
 
     def _leave(self, connection: Connection) -> None:
-        """Leave one after the other, as the coordinator sees to."""
+        """Leave one after another, as the coordinator arranges."""
         connection.execute(select(Item.id).where(Item.id == self._item).with_for_update())
         self._leases.leave(connection)
 

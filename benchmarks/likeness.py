@@ -1,4 +1,4 @@
-"""How long it takes to keep of a text by what nearly equal ones are told."""
+"""Time to compute the fingerprint of a text for near-duplicate detection."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LETTERS = 8_192
 
 
 def measure() -> dict[str, Any]:
-    """Take texts of 8 KB, one in ten letters with an accent."""
+    """Measure with texts of 8 KB, in which one letter in ten has an accent."""
     chance = Random(1)
     texts = [_text(chance) for _ in range(TEXTS)]
     signature_of(texts[0])

@@ -1,4 +1,4 @@
-"""What fifty open pages of a running item cost its collector, and how soon they show a document.
+"""Cost of fifty open pages of a running item for its collector, and the delay until they show a document.
 
 A collector is timed while the pages are served and nobody looks, and while fifty of them are open and are told what is
 seen, in turns. All share this machine: what the readers do is counted against the pages. In one more collection, one
@@ -30,14 +30,14 @@ from tarantula.lifecycle.coordinator import prepare_item
 from tests.sites.large import LargeWeb
 
 PAGES = 50
-"""That are open together."""
+"""Pages that are open at the same time."""
 ROUNDS = 3
 GLANCE = 0.02
-"""Seconds between two looks at what was committed."""
+"""Seconds between two queries for committed documents."""
 
 
 def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[str, Any]:
-    """Compare how many documents are collected in a second, and tell how long one takes to be seen."""
+    """Compare documents per second with and without open pages, and measure the display delay."""
     alone: list[float] = []
     watched: list[float] = []
     delays: list[float] = []
@@ -66,12 +66,12 @@ def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[
 
 
 class Told:
-    """What one collection came to."""
+    """Result of one collection."""
 
     def __init__(self, seconds: float, cpu: float) -> None:
         self.seconds = seconds
         self.cpu = cpu
-        """How much of one core the process of the pages took meanwhile."""
+        """CPU share of the web server, in cores."""
 
 
 def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> Told:
@@ -79,7 +79,7 @@ def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> 
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         describe(web, work)
-        # The pages are open before anything happens.
+        # The pages are open before the collection starts.
         urn = prepare_item(Config(home=work / "home", database_url=""), NAME)
         with (
             _served(work) as (process, address, cookie),
@@ -95,7 +95,7 @@ def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> 
 
 @contextmanager
 def _served(work: Path) -> Iterator[tuple[subprocess.Popen[str], tuple[str, int], str]]:
-    """Serve the pages, and come in by the link that is printed."""
+    """Start the web server and log in with the printed link."""
     process = subprocess.Popen(
         [str(BIN / "tarantula"), "web", "--port", "0"],
         cwd=ROOT,
@@ -131,7 +131,7 @@ def _request(path: str, address: tuple[str, int], cookie: str) -> bytes:
 def _read_streams(
     address: tuple[str, int], cookie: str, urn: str, readers: int, work: Path, delays: list[float] | None
 ) -> Iterator[None]:
-    """Open as many pages as wanted, and read what each is sent, in a process of their own."""
+    """Open a number of pages and read their event streams, in a separate process."""
     if not readers:
         yield
         return
@@ -141,11 +141,11 @@ def _read_streams(
     noted = work / "home" / "tarantula.sqlite" if delays is not None else None
     process = context.Process(target=_read, args=(address, cookie, urn, readers, noted, stop, told))
     process.start()
-    # They are all there.
+    # All pages are open.
     told.get()
     try:
         yield
-        # What was committed last is seen within a second, or never.
+        # The last commit is shown within a second, or never.
         time.sleep(1.5)
     finally:
         stop.set()
@@ -158,7 +158,7 @@ def _read_streams(
 
 
 def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -> None:
-    """Load the page itself as often, as browsers do before they ask for what is seen."""
+    """Load the page as often as browsers do before they open the event stream."""
     for _ in range(readers):
         with socket.create_connection(address, timeout=30) as connection:
             connection.sendall(_request(f"/items/{urn}", address, cookie))
@@ -169,7 +169,7 @@ def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -
 def _read(
     address: tuple[str, int], cookie: str, urn: str, readers: int, noted: Path | None, stop: Any, told: Any
 ) -> None:
-    """Be those who look; of the first of them note what it sees, and beside it what is committed."""
+    """Read the event streams; record what the first one shows, and in parallel what is committed."""
     selector = DefaultSelector()
     connections = [socket.create_connection(address, timeout=30) for _ in range(readers)]
     for connection in connections:
@@ -193,7 +193,7 @@ def _read(
 
 
 def _see(kept: bytes, seen: list[float]) -> bytes:
-    """Note for each document when it was first shown as done; return what is left of a message."""
+    """Record when each document was first shown as done; return the incomplete rest of a message."""
     now = time.monotonic()
     *messages, rest = kept.split(b"\n\n")
     for message in messages:
@@ -204,6 +204,6 @@ def _see(kept: bytes, seen: list[float]) -> bytes:
 
 
 def _note_commits(database: sqlite3.Connection, committed: list[float]) -> None:
-    """Note for each document when it was first there for others to see."""
+    """Record when each document was first visible in the database."""
     number = database.execute("SELECT count(*) FROM document WHERE collected_at IS NOT NULL").fetchone()[0]
     committed += [time.monotonic()] * (number - len(committed))

@@ -1,4 +1,4 @@
-"""How much memory a collector holds while a million documents of its item wait, and two million.
+"""Memory of a collector with a million waiting documents, and with two million.
 
 The collector is a real one, at work: it collects pages that name new documents until its memory of what it saw
 was full and was cleared, and the highest resident memory of its whole life is what counts.
@@ -24,7 +24,7 @@ from tests.sites.server import Answer, Visit, Web
 SERVERS = 64
 PAGES = 4 * REMEMBERED_URLS // LINKS + 1000
 LONGEST = 120
-"""Seconds for which a collector is watched."""
+"""Seconds of observation of a collector."""
 
 _DOCUMENTS = """
     WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :rows)
@@ -38,7 +38,7 @@ _DOCUMENTS = """
 
 
 def measure() -> dict[str, Any]:
-    """Watch a collector with a million waiting documents, and another with two million."""
+    """Measure a collector with a million waiting documents, and another with two million."""
     measured = {f"{rows}_waiting_mb": _watched(rows) for rows in (1_000_000, 2_000_000)}
     return {**measured, "pages_collected": PAGES, "servers": SERVERS}
 
@@ -59,7 +59,7 @@ def _watched(rows: int) -> float:
 
 
 def _watch(collector: subprocess.Popen[bytes], web: Web) -> float:
-    """Return the highest resident memory of a process, in MB, once enough was asked for."""
+    """Return the peak resident memory of a process in MB, after enough requests."""
     ends = time.monotonic() + LONGEST
     while len(web.visits) < PAGES:
         if collector.poll() is not None or time.monotonic() > ends:
@@ -70,7 +70,7 @@ def _watch(collector: subprocess.Popen[bytes], web: Web) -> float:
 
 
 async def _page(visit: Visit, _transport: asyncio.Transport) -> Answer:
-    """Name documents that nobody has named."""
+    """Insert documents that no page links to."""
     links = (f'<a href="{visit.path}/{number}">{number}</a>' for number in range(LINKS))
     return Answer(f"<title>{visit.path}</title>{'<p>word </p>' * 600}{' '.join(links)}")
 

@@ -1,4 +1,4 @@
-"""How long PageRank takes: a million pages, ten million links, few pages with most of them."""
+"""Duration of PageRank: a million pages, ten million links, most of them to few pages."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ LINKS = 10_000_000
 
 
 def measure(pages: int = PAGES, links: int = LINKS) -> dict[str, Any]:
-    """Rank the pages of a web that is drawn by lot, links to famous pages more often."""
+    """Rank a random web in which few pages have most links."""
     chance = numpy.random.default_rng(1)
     sources = chance.integers(0, pages, links, dtype=numpy.int32)
-    # The famous ones are spread, as they are in a table.
+    # Popular pages are spread over the numbers, as in a table.
     places = chance.permutation(pages).astype(numpy.int32)
     targets = places[(pages * chance.random(links) ** 3).astype(numpy.int32)]
     began, own = time.monotonic(), time.process_time()

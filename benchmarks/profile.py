@@ -1,4 +1,4 @@
-"""Where the collector's time goes, stage by stage: a table for docs/performance.md.
+"""CPU profile of the collector by stage: a table for docs/performance.md.
 
 The collector is watched from outside by py-spy, which counts what each of its threads is busy with a
 few hundred times a second, in Python or below it; a moment belongs to the stage that is nearest to
@@ -38,11 +38,11 @@ STAGES = {
 }
 STARTING = "starting: imports, settings, migrations"
 WAITING = re.compile(r";Writer\._next_group \([^;]*\)$")
-"""The writer with nothing to write, which looks busy from outside."""
+"""Frames of the idle writer, which py-spy takes for busy."""
 
 
 def main() -> None:
-    """Collect the large web under py-spy, and print the table."""
+    """Crawl the large site under py-spy and print the table."""
     pages = int(sys.argv[1]) if len(sys.argv) > 1 else 3000
     with tempfile.TemporaryDirectory() as directory, LargeWeb(pages) as web:
         work = Path(directory)
@@ -52,7 +52,7 @@ def main() -> None:
 
 
 def watch(work: Path) -> list[tuple[str, int]]:
-    """Run the collector under py-spy; return stacks and how often each was seen."""
+    """Run the collector under py-spy; return the stacks and their sample counts."""
     raw = work / "stacks"
     options = ("record", "--format", "raw", "--rate", str(RATE), "--output", str(raw), "--")
     command = [str(BIN / "py-spy"), *options, sys.executable, str(BIN / "scrapy"), "crawl", NAME]
@@ -62,7 +62,7 @@ def watch(work: Path) -> list[tuple[str, int]]:
 
 
 def stage_of(stack: str) -> str:
-    """Name the stage to which a moment belongs."""
+    """Return the stage of a stack."""
     files = re.findall(r"\(([^():]+\.py)", stack)
     if any("importlib" in file for file in re.findall(r"\(([^()]*)\)", stack)):
         return STARTING
@@ -74,7 +74,7 @@ def stage_of(stack: str) -> str:
 
 
 def print_table(moments: Counter[str]) -> None:
-    """Print the shares, largest first, without what happens once at the start."""
+    """Print the shares, largest first, without the start of the process."""
     del moments[STARTING]
     total = moments.total()
     print("| stage | share of the collector's time |\n|---|---|")

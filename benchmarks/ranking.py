@@ -1,4 +1,4 @@
-"""How long it takes to weigh the links of an item that has ended, and with how much memory, on both databases."""
+"""Time and memory to compute the link weights of an ended item, on both databases."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tarantula.store.bulk import chunks
 from tarantula.store.journal import JournalKind, JournalRecord
 
 LINKS = 10
-"""On each page; two of them are the same on all."""
+"""Links of each page; two of them are the same on all pages."""
 
 
 def measure(pages: int = 30_000) -> dict[str, Any]:
-    """Weigh an item whose pages lead to one another by lot."""
+    """Compute the link weights of an item with random links."""
     return {"pages": pages, "links": pages * LINKS} | {
         name: _weigh(opened, pages) for name, opened in (("sqlite", on_sqlite()), ("postgresql", on_postgresql()))
     }

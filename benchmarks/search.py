@@ -1,4 +1,4 @@
-"""How quickly made-up documents are indexed on one core, and how long questions take through a gateway.
+"""Indexing rate of synthetic documents on one core, and query latency through a gateway.
 
 Documents are a few hundred words long, with links, with what links make of them, and with what nearly equal ones are
 told by. They are in the tables of a database as the reader writes them; an index takes them from there. Then a barrel
@@ -34,11 +34,11 @@ CLIENTS = 8
 QUESTIONS = 2_000
 HEAD = b"POST /find HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 SIZE = 1 << 16
-"""Bytes of an answer that are taken at once."""
+"""Bytes read from a response at once."""
 
 
 def measure(documents: int = 100_000) -> dict[str, Any]:
-    """Index, ask, and weigh."""
+    """Measure indexing, queries and the size of the index."""
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
         installation = Config(home=work / "home", database_url="")
@@ -50,7 +50,7 @@ def measure(documents: int = 100_000) -> dict[str, Any]:
 
 
 def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
-    """Build an index in a process of its own, which has one core."""
+    """Build an index in a separate process on one core."""
     told = multiprocessing.get_context("spawn").SimpleQueue()
     process = multiprocessing.get_context("spawn").Process(target=_index, args=(installation, folder, told))
     process.start()
@@ -140,7 +140,7 @@ def _connected(address: str) -> socket.socket:
 
 
 def _post(connection: socket.socket, question: str) -> int:
-    """Ask, and take the whole answer; without a library, which would cost as much as the gateway."""
+    """Send a query and read the response; a client library would cost as much CPU as the gateway."""
     body = json.dumps({"query": question}).encode()
     connection.sendall(HEAD % len(body) + body)
     head, _, got = connection.recv(SIZE).partition(b"\r\n\r\n")

@@ -1,4 +1,4 @@
-"""Streams: how many sources one core reads in a second, everything stored, and how punctual many of them are.
+"""Streams: sources read per second on one core with everything stored, and punctuality of many sources.
 
 The reader is a process of its own, held to one core; the web is in this one. Every page is another at each visit, so
 each reading is an event with its levels to come.
@@ -34,18 +34,18 @@ from tests.sites.server import Answer, Visit, Web
 
 SERVERS = 200
 PAGE = 2000
-"""Bytes of a page, about."""
+"""Approximate size of a page in bytes."""
 WARM_UP = 5.0
-"""Seconds after the first visit before anything is counted."""
+"""Seconds of warm-up after the first visit."""
 PATIENCE = 60.0
 SOURCES = 1500
-"""Due every second: more than can be read."""
+"""Sources due every second: more than can be read."""
 MIXED = (30.0, 60.0, 120.0, 300.0)
-"""Intervals in seconds; of each a quarter of the sources."""
+"""Intervals in seconds, each for a quarter of the sources."""
 
 
 def measure(sources: int = 10_000, seconds: float = 60.0) -> dict[str, Any]:
-    """Read as much as goes for a while; then be punctual for a while."""
+    """Measure the maximum rate, then the punctuality."""
     return {**_throughput(min(seconds, 20.0)), **_punctuality(sources, seconds)}
 
 
@@ -111,7 +111,7 @@ def _web() -> Iterator[Web]:
 
 
 def _describe(database: Database, web: Web, number: int, intervals: tuple[float, ...]) -> dict[str, float]:
-    """Add sources that have been read before; return the interval of each by its path."""
+    """Add sources with an earlier reading; return their intervals by path."""
     paths = {f"/{index}": intervals[index % len(intervals)] for index in range(number)}
     moment = datetime.now(UTC)
     now = int(moment.timestamp() * SECOND)
@@ -147,7 +147,7 @@ def _describe(database: Database, web: Web, number: int, intervals: tuple[float,
 
 @contextmanager
 def _reader(work: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run the reader on one core, meanwhile."""
+    """Run the reader process on one core."""
     core = {max(os.sched_getaffinity(0))}
     with (work / "streams.log").open("wb") as words:
         process = subprocess.Popen(

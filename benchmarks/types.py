@@ -1,4 +1,4 @@
-"""Types of values: what it costs to read one text as what its field is, in microseconds of processor time."""
+"""CPU time to parse one text as the type of its field, in microseconds."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values import parse_value
 
 TEXTS = 5000
-"""Different ones of each kind: none is read twice."""
+"""Distinct texts of each kind."""
 HISTORY = 20
 NOW = datetime.fromisoformat("2026-06-14T12:00:00+01:00")
 MONTHS = ("janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho")
 
 
 class Read(NamedTuple):
-    """What is read: texts of one kind, made of a die."""
+    """A workload: random texts of one kind."""
 
     kind: ValueKind
     unit: str
@@ -45,7 +45,7 @@ READ = {
 
 
 def measure() -> dict[str, Any]:
-    """Read texts with a history that stays, and numbers with one that moves."""
+    """Parse texts with a constant history, and numbers with a changing one."""
     dice = Random(3)
     found = {}
     for name, one in READ.items():

@@ -1,4 +1,4 @@
-"""Two collectors on PostgreSQL beside `wget -r --warc-file`, on the same web, in the same run.
+"""Two collectors on PostgreSQL compared with `wget -r --warc-file`, on the same site, in the same run.
 
 Their time runs from the first request that the web sees to the last: neither starting nor ending is in it. The time
 to the end of the process, with everything that ending means, is printed beside it.
@@ -20,18 +20,18 @@ from tests.sites.large import LargeWeb
 
 COLLECTORS = 2
 PAGES = 8000
-"""So many that the second or two in which two processes find each other do not count."""
+"""Enough pages that the start of two processes does not matter."""
 
 
 class Times(NamedTuple):
-    """Seconds from the first request to the last, and to the end of the process."""
+    """Seconds from the first to the last request, and to the end of the process."""
 
     asking: float
     whole: float
 
 
 def measure(pages: int = PAGES, servers: int = 64) -> dict[str, Any]:
-    """Compare how many pages both collect in a second: ours, wget, and ours again."""
+    """Compare pages per second: ours, wget, and ours again."""
     wget = shutil.which("wget")
     if wget is None:
         return {"skipped": "There is no wget here; install it, for example with apt-get install wget."}
@@ -62,7 +62,7 @@ def _timed(web: LargeWeb, crawl: Callable[[Path], None]) -> Times:
 
 
 def _collect(web: LargeWeb, work: Path, database: Server) -> None:
-    """Collect with two processes, into a database of their own."""
+    """Collect with two processes into a new database."""
     name = f"bench_{time.monotonic_ns()}"
     database.execute(f"CREATE DATABASE {name}")
     url = {"TARANTULA_DATABASE_URL": database.url_of(name)}

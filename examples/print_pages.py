@@ -1,4 +1,4 @@
-"""A spider middleware of one's own, written as Scrapy's documentation teaches.
+"""A custom spider middleware, written as Scrapy's documentation teaches.
 
 It leaves out the links that lead to a page's printable twin, and adds the table of
 contents that a journal keeps beside every issue without ever linking to it.
@@ -18,7 +18,7 @@ from scrapy.http import Response
 
 
 class PrintPages:
-    """Drops ``?print=1`` links and adds ``contents.html`` beside every ``issue.html``."""
+    """Drops ``?print=1`` links and adds ``contents.html`` next to every ``issue.html``."""
 
     async def process_spider_output(self, response: Response, result: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for output in result:

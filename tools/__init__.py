@@ -1,1 +1,1 @@
-"""What the Makefile runs."""
+"""Tools that the Makefile runs."""

@@ -1,4 +1,4 @@
-"""Finds a Chromium for rendered pages, or installs one by whichever way works here."""
+"""Find a Chromium for rendered pages, or install one in the first way that works."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.fetch.chromium import find_browser
 
 PATIENCE = 300
-"""Seconds for each command."""
+"""Timeout of each command, in seconds."""
 WAYS = {
     "playwright install": [[sys.executable, "-m", "playwright", "install", "chromium"]],
     "apt-get install": [["apt-get", "update"], ["apt-get", "install", "--yes", "chromium"]],
@@ -23,7 +23,7 @@ WAYS = {
 
 
 def main() -> int:
-    """Write down where the Chromium is, after installing one if need be; an empty file says that there is none."""
+    """Write the path of the Chromium to a file, installing one if needed; an empty file means that there is none."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("record", type=Path)
     record: Path = arguments.parse_args().record
@@ -51,7 +51,7 @@ def usable_browser() -> str | None:
 
 
 def installed_browser() -> str | None:
-    """Try each way in turn, and return the path of the Chromium that one of them brought."""
+    """Try each way of installation in turn; return the path of the installed Chromium."""
     for name, commands in WAYS.items():
         print(f"· Chromium: trying {name}", flush=True)
         if all(map(succeeds, commands)) and (path := usable_browser()):
@@ -60,7 +60,7 @@ def installed_browser() -> str | None:
 
 
 def succeeds(command: list[str]) -> bool:
-    """Whether a command is there, and ends well within its time."""
+    """Whether a command exists and succeeds within the timeout."""
     if not shutil.which(command[0]):
         return False
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}

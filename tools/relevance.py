@@ -1,4 +1,4 @@
-"""How well what is wanted is found, on a test collection in the format of SMART (Cranfield, CISI): nDCG at ten.
+"""Relevance of search results on a test collection in SMART format (Cranfield, CISI): nDCG at ten.
 
     python -m tools.relevance cran.all.1400 cran.qry cranqrel
 
@@ -34,7 +34,7 @@ _MARK = re.compile(r"^\.([A-Z])(?:\s+(\d+))?\s*$")
 Search = Callable[[str], list[int]]
 """Returns the numbers of the best documents for a query."""
 Judgements = dict[int, dict[int, float]]
-"""By query and document: how much it is worth."""
+"""Relevance by query and document."""
 
 
 class Record(NamedTuple):
@@ -46,7 +46,7 @@ class Record(NamedTuple):
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Yield the records of a file: ``.I`` numbers one, ``.T`` begins its title, ``.W`` its text."""
+    """Yield the records of a file: ``.I`` is the number, ``.T`` begins the title, ``.W`` the text."""
     number, part, parts = 0, "", dict[str, list[str]]()
     for line in [*text_of(path).splitlines(), ".I 0"]:
         mark = _MARK.match(line)
@@ -61,7 +61,7 @@ def records(path: Path) -> Iterator[Record]:
 
 
 def judgements(path: Path) -> Judgements:
-    """Return what was judged: Cranfield has grades from 1, the best, to 4; CISI, and MED as TREC, what is relevant."""
+    """Return the judgements: Cranfield grades from 1, the best, to 4; CISI and MED (as TREC) list the relevant ones."""
     judged: Judgements = {}
     for line in filter(str.strip, path.read_text().splitlines()):
         query, document, *grade = line.split()
@@ -73,14 +73,14 @@ def judgements(path: Path) -> Judgements:
 
 
 def ndcg(found: list[int], judged: dict[int, float]) -> float:
-    """Return how good the first ten are, against the best that ten could be."""
+    """Return the nDCG of the first ten results."""
     best = sum(gain / log2(place + 2) for place, gain in enumerate(sorted(judged.values(), reverse=True)[:TOP]))
     reached = sum(judged.get(number, 0.0) / log2(place + 2) for place, number in enumerate(found[:TOP]))
     return reached / best if best else 0.0
 
 
 def with_tarantula(documents: list[Record], folder: Path, language: str) -> Search:
-    """Index a collection as pages are, and search it by any of the words."""
+    """Index a collection like pages, and search for any of the words."""
     index = SearchIndex(folder)
     index.put(
         entry(document.number, document.text, title=document.title, language=language, path="")
@@ -99,7 +99,7 @@ def with_tarantula(documents: list[Record], folder: Path, language: str) -> Sear
 
 
 def with_bm25s(documents: list[Record], language: str, stem: bool) -> Search:
-    """Search by bm25s, with its own stop words, and with the stems of Snowball or without."""
+    """Search with bm25s and its stop words, with or without Snowball stemming."""
     stemmer = Stemmer.Stemmer(STEMMERS[language]) if stem else None
     texts = [f"{document.title} {document.text}" for document in documents]
     retriever = bm25s.BM25(k1=1.2, b=0.75)
@@ -116,7 +116,7 @@ def with_bm25s(documents: list[Record], language: str, stem: bool) -> Search:
 
 
 def mean_ndcg(search: Search, queries: list[Record], judged: Judgements) -> float:
-    """Return the mean over the queries that somebody judged, by their places in the file or by their numbers."""
+    """Return the mean over the judged queries, which are known by their places in the file or their numbers."""
     numbers = {query.number for query in queries}
     by_number = judged.keys() <= numbers
     asked = [(query.number if by_number else place, query) for place, query in enumerate(queries, 1)]
@@ -125,7 +125,7 @@ def mean_ndcg(search: Search, queries: list[Record], judged: Judgements) -> floa
 
 
 def main() -> None:
-    """Compare, and print the figures."""
+    """Compare the searches and print their nDCG."""
     parser = argparse.ArgumentParser(prog="python -m tools.relevance", description=__doc__.partition("\n")[0])
     for name in ("documents", "queries", "judgements"):
         parser.add_argument(name, type=Path)

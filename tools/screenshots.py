@@ -1,4 +1,4 @@
-"""Takes the pictures of the documentation: collects a small web on loopback, starts the pages, and looks at them.
+"""Take the screenshots of the documentation: crawl a small loopback site, start the web server, open its pages.
 
 Names of pictures, as ``dashboard picker``, take only these.
 """
@@ -37,19 +37,19 @@ NAME = "fcul"
 WIDE: ViewportSize = {"width": 1100, "height": 720}
 NARROW: ViewportSize = {"width": 390, "height": 720}
 QUIET = 2000
-"""Milliseconds after which a page has drawn everything."""
+"""Milliseconds until a page has finished drawing."""
 POINTS = {"Porto": 61, "Benfica": 58, "Sporting": 55, "Oliveirense": 47, "Barcelos": 39}
 STYLE = (
     "body { font-family: sans-serif } img { display: none } "
     "table { border-collapse: collapse } td, th { border: 1px solid #999; padding: 4px 16px }"
 )
 SEARCHED = ("departamento", "física", '"ciências"', "site:127.0.0.1 curso")
-"""What somebody looked for; the first is seen as it is answered."""
+"""Queries for the search panel; the first is shown with its results."""
 TRIED = "{base}\n{base}visita.mp4\nhttp://www.example.org/"
 
 
 def main() -> int:
-    """Take every picture anew."""
+    """Take the named pictures, or all."""
     chromium = usable_browser()
     if chromium is None:
         print("No Chromium starts here: see CONTRIBUTING.md.", file=sys.stderr)
@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def collect(environment: dict[str, str], web: DemoWeb) -> str:
-    """Collect the demo's web twice; return the urn of the later item."""
+    """Collect the demo site twice; return the urn of the later item."""
 
     def run(*arguments: str) -> str:
         command = [str(TARANTULA), *arguments]
@@ -87,7 +87,7 @@ def collect(environment: dict[str, str], web: DemoWeb) -> str:
 
 
 def follow(home: Path) -> None:
-    """Follow a temperature and a league, and put them on the dashboard of whoever comes by the printed link."""
+    """Add sources of a temperature and a league, and put them on the dashboard of the first user."""
     with open_database(Config(home=home, database_url="")) as database:
         weather = followed(database, "weather.lisboa", {"temperature": "quantity"}, title="Tempo em Lisboa")
         measured = {"key": "temperature", "title": "Temperatura", "kind": "quantity", "unit": "°C"}
@@ -111,7 +111,7 @@ def follow(home: Path) -> None:
 
 @contextmanager
 def served(environment: dict[str, str]) -> Iterator[str]:
-    """Start the pages; give the link that lets somebody in."""
+    """Start the web server; yields the login link."""
     command = [str(TARANTULA), "web", "--port", "0", "--replay-port", "0"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -120,7 +120,7 @@ def served(environment: dict[str, str]) -> Iterator[str]:
 
 
 def take(browser: Browser, way_in: str, urn: str, base: str, wanted: frozenset[str]) -> None:
-    """Take the pictures, in English, and one as a telephone in Lisbon shows it."""
+    """Take the pictures in English, and one on a phone in Portuguese."""
 
     def is_wanted(name: str) -> bool:
         return not wanted or name in wanted
@@ -162,7 +162,7 @@ def take(browser: Browser, way_in: str, urn: str, base: str, wanted: frozenset[s
 
 
 def point(page: Page, address: str) -> None:
-    """Point at the first of a league and at its points."""
+    """Pick the first team of a league and its points."""
     with site_of({"/hoquei": ("text/html; charset=utf-8", LEAGUE), "/league.css": ("text/css", STYLE)}) as site:
         page.goto(f"{address}/streams/new?url={site.url}hoquei")
         frame = page.frame_locator("iframe")
@@ -177,16 +177,16 @@ def point(page: Page, address: str) -> None:
 
 
 def picture(page: Page, address: str, name: str) -> None:
-    """Take a picture of what a window shows of a page."""
+    """Open a page and take a picture of the window."""
     page.goto(address)
     page.get_by_role("heading", level=1).wait_for()
-    # Live pages never fall silent, and frames and charts take a moment.
+    # Live pages never become idle, and frames and charts take a moment.
     page.wait_for_timeout(QUIET)
     save(page, name)
 
 
 def save(page: Page, name: str) -> None:
-    """Keep a picture of what a window shows now."""
+    """Save a picture of the window."""
     page.screenshot(path=PICTURES / f"{name}.png")
     print(f"docs/pictures/{name}.png", flush=True)
 

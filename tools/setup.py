@@ -1,4 +1,4 @@
-"""Builds the virtual environment from the locked versions. Needs only Python: it runs before anything is installed."""
+"""Build the virtual environment from the locked versions; needs only Python, because nothing is installed yet."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PIP = ("-m", "pip", "-qq", "--disable-pip-version-check", "--no-input", "install
 
 
 def main() -> int:
-    """Bring the environment to the locked versions, if it is not there already."""
+    """Build the environment, unless it is up to date."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("venv", type=Path)
     venv: Path = arguments.parse_args().venv.absolute()
-    # The test that replays what was collected has an environment of its own, which is made meanwhile.
+    # The replay tests use a separate environment, which is built in parallel.
     pywb = subprocess.Popen([sys.executable, str(ROOT / "tests" / "support" / "pywb_environment.py")])
     try:
         if not is_current(venv):
@@ -42,12 +42,12 @@ def is_current(venv: Path) -> bool:
 
 
 def wanted() -> str:
-    """Tell apart any two states of the files that the environment is built from."""
+    """Return a digest of the files that the environment is built from."""
     return hashlib.sha256(LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
 
 
 def works(venv: Path) -> bool:
-    """Whether the environment's Python starts, and is new enough."""
+    """Whether the environment's Python starts and is new enough."""
     check = [python_of(venv), "-c", "import pip, sys; sys.exit(sys.version_info < (3, 11))"]
     return Path(check[0]).exists() and subprocess.run(check, capture_output=True).returncode == 0
 
@@ -58,7 +58,7 @@ def python_of(venv: Path) -> str:
 
 
 def build(venv: Path) -> None:
-    """Install every locked package, and the project itself in place."""
+    """Install all locked packages, and the project itself in editable mode."""
     began = time.monotonic()
     if not works(venv):
         say(f"Making {venv.name} with Python {sys.version.split()[0]}")
@@ -70,7 +70,7 @@ def build(venv: Path) -> None:
     install(venv, lines)
     run(python_of(venv), *PIP, "--no-build-isolation", "--editable", str(ROOT))
     say("Compiling")
-    # Compiled later, a package's own syntax warnings would become errors of whichever test imports it first.
+    # If compiled later, a package's syntax warnings would fail the first test that imports it.
     compile_all = ("-m", "compileall", "-q", "-j", "0", "-x", "/tests?/", str(venv / "lib"))
     subprocess.run([python_of(venv), "-W", "ignore", *compile_all], stdout=subprocess.DEVNULL)
     (venv / STAMP).write_text(wanted())
@@ -78,7 +78,7 @@ def build(venv: Path) -> None:
 
 
 def install(venv: Path, lines: list[str]) -> None:
-    """Install packages, half of them in each of two processes: pip does one thing at a time, and mostly waits."""
+    """Install packages in two processes, half of them each: pip is sequential and mostly waits."""
     with tempfile.TemporaryDirectory() as directory:
         halves = [Path(directory, "even.txt"), Path(directory, "odd.txt")]
         for start, half in enumerate(halves):
@@ -103,12 +103,12 @@ def add_chromium(venv: Path) -> None:
 
 
 def run(*command: str) -> None:
-    """Run a command; its failure ends the set-up."""
+    """Run a command; exit if it fails."""
     subprocess.run(command, check=True)
 
 
 def say(sentence: str) -> None:
-    """Print what is being done now."""
+    """Print the current step."""
     print(f"· {sentence}", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Brings test collections that have formats of their own into that of SMART, which `tools.relevance` reads.
+"""Convert test collections in other formats to SMART format, which `tools.relevance` reads.
 
     python -m tools.smart npl FOLDER      doc-text, query-text, rlv-ass
     python -m tools.smart lisa FOLDER     LISA0.001 and those that follow it, LISA.QUE, LISA.REL
@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 FEWEST, MOST = 5, 100
-"""Papers that have a keyword, for it to be a question: with fewer chance decides, and what more have says nothing."""
+"""Range of papers with a keyword that makes it a query: with fewer, chance decides; with more, it is too general."""
 
 _LISTED = re.compile(r"^\s*(\d+)\s*\n(.*?)^\s*/\s*$", re.DOTALL | re.MULTILINE)
 _CAPITALS = re.compile(r"[^a-z,]+")
 
 
 class Collection(NamedTuple):
-    """Documents as number, title and text; questions as number and text; which documents answer which."""
+    """Documents as number, title and text; queries as number and text; relevant documents by query."""
 
     documents: list[tuple[int, str, str]]
     questions: list[tuple[int, str]]
@@ -34,13 +34,13 @@ class Collection(NamedTuple):
 
 
 def npl(folder: Path) -> Collection:
-    """Read a number on a line of its own, what it has, and a stroke."""
+    """Read records of a number on a line, a text, and a slash."""
     documents, questions, answers = (_listed(folder / name) for name in ("doc-text", "query-text", "rlv-ass"))
     return Collection([(number, "", text) for number, text in documents], list(questions), list(_pairs(answers)))
 
 
 def lisa(folder: Path) -> Collection:
-    """Read titles, empty lines and texts between rows of stars."""
+    """Read titles, empty lines and texts between lines of asterisks."""
     text = "".join(text_of(path) for path in sorted(folder.glob("LISA[0-9].[0-9][0-9][0-9]")))
     found = re.findall(r"^ *Document +(\d+)\s*\n(.*?)\n *\n(.*?)^\*{20,}", text, re.DOTALL | re.MULTILINE)
     questions = re.findall(r"^ *(\d+)\s*\n([^#]*)#", text_of(folder / "LISA.QUE"), re.MULTILINE)
@@ -53,7 +53,7 @@ def lisa(folder: Path) -> Collection:
 
 
 def time(folder: Path) -> Collection:
-    """Read articles, which are known by their places in the file."""
+    """Read articles, which are numbered by their places in the file."""
     articles = re.findall(r"^\*TEXT [^\n]*\n([^*]*)", text_of(folder / "TIME.ALL"), re.MULTILINE)
     questions = re.findall(r"^\*FIND +(\d+)([^*]*)", text_of(folder / "TIME.QUE"), re.MULTILINE)
     answers = re.findall(r"^ *(\d+) +(.*)$", text_of(folder / "TIME.REL"), re.MULTILINE)
@@ -65,7 +65,7 @@ def time(folder: Path) -> Collection:
 
 
 def artigos(folder: Path) -> Collection:
-    """Read Portuguese papers; who asks for a keyword wants those whose authors gave it, however they spelt it."""
+    """Read Portuguese papers; the papers with a keyword, in any spelling, are the relevant ones of its query."""
     numbers = {
         name: int(number) for number, name in re.findall(r"\.I (\d+) \.W (\S+)", text_of(folder / "ARTIGOS.all"))
     }
@@ -89,7 +89,7 @@ def artigos(folder: Path) -> Collection:
 
 
 def _paper(text: str) -> tuple[str, str]:
-    """Return the title of a paper, which is its first lines as long as they are capitals, and the rest."""
+    """Return the title of a paper, its first lines in capitals, and the rest."""
     lines = text.replace("_", " ").replace("\0", "").strip().split("\n")
     title = next((place for place, line in enumerate(lines[1:4], 1) if not _CAPITALS.fullmatch(line)), 4)
     return " ".join(lines[:title]), "\n".join(line for line in lines[title:] if not line.startswith("."))
@@ -116,7 +116,7 @@ def _pairs(answers: Iterable[tuple[int, str]]) -> Iterator[tuple[int, int]]:
 
 
 def text_of(path: Path) -> str:
-    """Return what a file says, in UTF-8 or as it was usual before."""
+    """Return the text of a file in UTF-8 or Latin-1."""
     found = path.read_bytes()
     try:
         text = found.decode()
@@ -126,7 +126,7 @@ def text_of(path: Path) -> str:
 
 
 def written(collection: Collection, folder: Path, name: str) -> None:
-    """Write a collection in the format of SMART."""
+    """Write a collection in SMART format."""
     files = {
         "all": (f".I {number}\n.T\n{title}\n.W\n{text}\n" for number, title, text in collection.documents),
         "qry": (f".I {number}\n.W\n{text}\n" for number, text in collection.questions),
@@ -140,7 +140,7 @@ READERS: dict[str, Callable[[Path], Collection]] = {"npl": npl, "lisa": lisa, "t
 
 
 def main() -> None:
-    """Read, and write."""
+    """Convert a collection."""
     parser = argparse.ArgumentParser(prog="python -m tools.smart", description=__doc__.partition("\n")[0])
     parser.add_argument("name", choices=READERS)
     parser.add_argument("folder", type=Path)

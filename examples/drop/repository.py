@@ -1,4 +1,4 @@
-"""DROP, the digital deposit of a library: items that librarians found valid leave for its repository.
+"""DROP, the digital deposit of a library: items that librarians accepted are exported to its repository.
 
 Tell Tarântula of the hook, and the hook of the repository's folder::
 

@@ -1,4 +1,4 @@
-"""TUMBA, a search engine: documents are handed to another program as they arrive.
+"""TUMBA, a search engine: documents are passed to another program as they are collected.
 
 The program is started with the collection, and reads one JSON object a line from its standard input::
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 
 class HandingOver:
-    """A pipeline that writes what was collected to a program."""
+    """A pipeline that writes collected documents to a program."""
 
     def __init__(self, crawler: Crawler, command: list[str]) -> None:
         self.crawler = crawler
@@ -66,6 +66,6 @@ class HandingOver:
             self._program.stdin.write(json.dumps(row).encode() + b"\n")
             await self._program.stdin.drain()
         except (OSError, RuntimeError):
-            # The second is what uvloop says of a pipe that was closed.
+            # uvloop raises the second for a closed pipe.
             self._is_there = False
             logger.error("%s is gone; what it misses is in the deposit.", self._command[0])
