@@ -210,6 +210,6 @@ def test_page_surplus_is_an_upper_bound(rate: float, weight: float, nodes: Float
     powers, worths, follows, hull = work_arrays(points)
     fill_powers(rate, HORIZON / (points - 1), powers)
     _, most = best_visits(worth, worth, 1.0, 1.0, prices, powers, worths, follows, hull)
-    told = page_surplus(nodes, np.array([rate]), np.array([weight]), HORIZON)
-    assert most <= told + 1e-12
-    assert told <= most + 0.05 * weight
+    bound = page_surplus(nodes, np.array([rate]), np.array([weight]), HORIZON)
+    assert most <= bound + 1e-12
+    assert bound <= most + 0.05 * weight

@@ -38,13 +38,13 @@ def test_the_most_likely_rate_solves_its_equation() -> None:
 
 def test_known_change_times_sharpen_the_estimate() -> None:
     chance, rate = np.random.default_rng(4), 2.0
-    told, untold = [], []
+    dated, undated = [], []
     for _ in range(300):
         ages = chance.exponential(1 / rate, 10)
         visits = [ObservedVisit(1.0, bool(age < 1.0), age if age < 1.0 else None) for age in ages]
-        told.append(rate_of_visits(visits, RatePrior(0.5, 0.5)))
-        untold.append(rate_of_visits([visit._replace(age=None) for visit in visits], RatePrior(0.5, 0.5)))
-    error = [np.sqrt(np.mean((np.array(guesses) - rate) ** 2)) for guesses in (told, untold)]
+        dated.append(rate_of_visits(visits, RatePrior(0.5, 0.5)))
+        undated.append(rate_of_visits([visit._replace(age=None) for visit in visits], RatePrior(0.5, 0.5)))
+    error = [np.sqrt(np.mean((np.array(guesses) - rate) ** 2)) for guesses in (dated, undated)]
     assert error[0] < error[1]
 
 

@@ -80,5 +80,7 @@ def test_merging_costs_little_and_even_visits_are_a_bound() -> None:
     merged = schedule_staleness(
         merge_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH
     )
-    wish = schedule_staleness(even_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH)
-    assert wish < merged < 1.05 * wish
+    preferred = schedule_staleness(
+        even_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH
+    )
+    assert preferred < merged < 1.05 * preferred

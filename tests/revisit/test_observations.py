@@ -23,7 +23,7 @@ from tarantula.revisit.rates.observations import (
 MOMENTS = st.integers(0, 7_000_000_000).map(lambda seconds: datetime.fromtimestamp(seconds, UTC))
 
 
-def sights(*rows: tuple[int, float, int]) -> Observations:
+def observations_of(*rows: tuple[int, float, int]) -> Observations:
     pages, times, contents = (np.array(column) for column in zip(*rows, strict=True))
     return Observations.of(
         pages, times.astype(float), contents, np.full(len(rows), np.nan), np.zeros(len(rows), dtype=bool)
@@ -54,7 +54,7 @@ def test_errors_are_ignored_and_redirects_or_missing_pages_are_changes() -> None
 
 def test_visits_are_sorted_and_failed_ones_lengthen_the_gap() -> None:
     pairs = visit_pairs(
-        sights((1, 50.0, 7), (0, 30.0, 4), (0, 10.0, 3), (0, 20.0, NO_OBSERVATION), (1, 40.0, 7), (2, 1.0, 3))
+        observations_of((1, 50.0, 7), (0, 30.0, 4), (0, 10.0, 3), (0, 20.0, NO_OBSERVATION), (1, 40.0, 7), (2, 1.0, 3))
     )
     assert pairs.pages.tolist() == [0, 1]
     assert pairs.gaps.tolist() == [20.0, 10.0]
@@ -62,11 +62,11 @@ def test_visits_are_sorted_and_failed_ones_lengthen_the_gap() -> None:
 
 
 def test_carried_over_captures_are_not_visits() -> None:
-    pairs = visit_pairs(sights((0, 10.0, 3), (0, 10.0, 3), (0, 20.0, 3), (0, 20.0, 3)))
+    pairs = visit_pairs(observations_of((0, 10.0, 3), (0, 10.0, 3), (0, 20.0, 3), (0, 20.0, 3)))
     assert pairs.gaps.tolist() == [10.0]
 
 
 def test_no_observations_give_no_pairs() -> None:
-    nothing = sights((0, 1.0, NO_OBSERVATION))
+    nothing = observations_of((0, 1.0, NO_OBSERVATION))
     assert len(nothing) == 0
     assert len(visit_pairs(nothing).gaps) == 0

@@ -32,11 +32,13 @@ def history_of(
     pages, visits = times.shape
     numbers = np.repeat(np.arange(pages), visits)
     reported = np.full(times.size, np.nan) if modified is None else modified.ravel()
-    sights = Observations.of(numbers, times.ravel(), contents.ravel(), reported, np.zeros(times.size, dtype=np.bool_))
-    ledger = HistoryBuilder()
+    observations = Observations.of(
+        numbers, times.ravel(), contents.ravel(), reported, np.zeros(times.size, dtype=np.bool_)
+    )
+    builder = HistoryBuilder()
     wanted = PagesToRevisit(np.arange(pages), np.arange(pages) + 1000, np.zeros(pages, dtype=np.int64))
-    ledger.add(sights, servers, np.zeros(pages, dtype=np.int64) if types is None else types, wanted)
-    return ledger
+    builder.add(observations, servers, np.zeros(pages, dtype=np.int64) if types is None else types, wanted)
+    return builder
 
 
 def changing(rates: Floats, gaps: Floats, seed: int = 1) -> tuple[Floats, Ints]:
@@ -90,14 +92,14 @@ def test_shape_and_server_rates_are_learned(shape: float) -> None:
 def test_an_unvisited_page_gets_the_prior_of_its_server_and_type() -> None:
     quick, slow = np.full(300, 2 / DAY), np.full(300, 0.05 / DAY)
     times, contents = changing(np.concatenate([quick, slow]), np.full((600, 5), DAY))
-    ledger = history_of(times, contents, np.repeat([0, 0, 1], 200), np.repeat([0, 1], 300))
+    builder = history_of(times, contents, np.repeat([0, 0, 1], 200), np.repeat([0, 1], 300))
     for server, kind in ((0, 0), (0, 1), (1, 7), (9, 1), (9, 8)):
         alone = Observations.of(
             np.zeros(1, np.int64), np.ones(1), np.full(1, 3), np.full(1, np.nan), np.zeros(1, np.bool_)
         )
         page = PagesToRevisit(np.array([0]), np.array([server * 10 + kind]), np.array([0]))
-        ledger.add(alone, np.array([server]), np.array([kind]), page)
-    estimates = estimate_rates(ledger)
+        builder.add(alone, np.array([server]), np.array([kind]), page)
+    estimates = estimate_rates(builder)
     assert estimates.bases[-5:].tolist() == [EstimateBasis.PRIOR] * 5
     assert estimates.priors.levels[-5:].tolist() == [4, 4, 3, 2, 1]
     by_server_and_type, other_type, of_server, of_type, of_all = estimates.rates[-5:] * DAY

@@ -57,14 +57,14 @@ def test_events_follow_the_report() -> None:
     while time <= 100.0:
         changes.append((time, SimulationEvent.MODIFIED, 1))
         time += next_change(ChangeLaw.POISSON, 0.02, draws, 1)
-    told = [
+    expected = [
         (0.0, SimulationEvent.FREE, 0), (10.0, SimulationEvent.READY, 0), (11.0, SimulationEvent.FREE, 0),
         # Due at 20, but its server may be asked only at 25.
         (25.0, SimulationEvent.READY, 0), (28.0, SimulationEvent.FREE, 0), (50.0, SimulationEvent.STATISTICS, 1),
         (60.0, SimulationEvent.READY, 0), (61.0, SimulationEvent.FREE, 0), (100.0, SimulationEvent.END, 0),
     ]  # fmt: skip
     assert changes
-    assert list(found.event_log) == sorted(told + changes)
+    assert list(found.event_log) == sorted(expected + changes)
     assert found.events == {kind: [event for _, event, _ in found.event_log].count(kind) for kind in SimulationEvent}
     assert found.executed.times.tolist() == [10.0, 25.0, 60.0]
     assert [moment.seconds for moment in found.snapshots] == [50.0, 100.0]

@@ -33,8 +33,8 @@ def test_links_of_a_collected_site_rank_and_name_pages(database: Database, datab
     updater = IndexUpdater(database_config, database)
     catch_up(updater)
 
-    def find(query: str, **wishes: SearchOrder | bool) -> list[SearchResult]:
-        found = SearchFinder(updater.index).find(SearchRequest.model_validate({"query": query, **wishes}))
+    def find(query: str, **options: SearchOrder | bool) -> list[SearchResult]:
+        found = SearchFinder(updater.index).find(SearchRequest.model_validate({"query": query, **options}))
         return [replace(result, url=result.url.removeprefix(web.url())) for result in found.results]
 
     rows = weighed(database, only_item(database).id)

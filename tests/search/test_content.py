@@ -41,10 +41,10 @@ def test_a_page_is_split_into_its_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    "beside", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
+    "boilerplate", ["<nav>{}</nav>", "<aside>{}</aside>", "<footer>{}</footer>", "<div role=navigation>{}</div>"]
 )
-def test_marked_boilerplate_is_not_main_text(beside: str) -> None:
-    menu = beside.format("<a href=/>Departamentos</a>")
+def test_marked_boilerplate_is_not_main_text(boilerplate: str) -> None:
+    menu = boilerplate.format("<a href=/>Departamentos</a>")
     content = read(f"<body>{menu}<h1>Sala</h1><p>Abre às nove.<p>Fecha à meia-noite.")
     assert (content.main, content.rest) == ("Sala\nAbre às nove.\nFecha à meia-noite.", "Departamentos")
     assert len(content.anchors) == 1

@@ -32,7 +32,7 @@ STAR = {
 }
 
 
-def told(database: Database) -> int:
+def journal_entries(database: Database) -> int:
     with database.reading() as session:
         entries = select(func.count()).where(JournalEntry.kind == JournalKind.RANKED)
         return session.scalar(entries) or 0
@@ -107,11 +107,11 @@ def test_latest_items_of_other_publications_count(database: Database) -> None:
 def test_ranking_again_is_idempotent_and_sees_new_links(database: Database) -> None:
     item = add_item(database, "a", STAR)
     rank_items(database, ended(item, item))
-    assert told(database) == 1
+    assert journal_entries(database) == 1
     with database.session() as session:
         add_document(session, item, "a/4", 200, {"a/3": LinkKind.NAVIGATION})
     rank_items(database, ended(item))
-    assert told(database) == 2
+    assert journal_entries(database) == 2
     rows = weighed(database, item)
     assert len(rows) == 5
     assert rows[url("a/3")].inlinks == 1
@@ -128,10 +128,10 @@ def test_small_batches_give_the_same_result(database: Database, monkeypatch: pyt
 
     at_once = values()
     for module, name in (
-        (graph, "AT_ONCE"),
-        (graph, "PAGES"),
-        (graph, "DOCUMENTS"),
-        (ranking, "ROWS"),
+        (graph, "ROWS_PER_PARTITION"),
+        (graph, "PAGES_PER_QUERY"),
+        (graph, "DOCUMENTS_PER_CHUNK"),
+        (ranking, "DOCUMENTS_PER_TRANSACTION"),
     ):
         monkeypatch.setattr(module, name, 2)
     assert values() == at_once
@@ -151,9 +151,9 @@ def test_an_interrupted_ranking_is_completed(database: Database, monkeypatch: py
     with pytest.raises(KeyboardInterrupt):
         rank_items(database, ended(item))
     event.remove(database.engine, "commit", killed)
-    assert (len(weighed(database, item)), told(database)) == (2, 1)
+    assert (len(weighed(database, item)), journal_entries(database)) == (2, 1)
     rank_items(database, ended(item))
-    assert (len(weighed(database, item)), told(database)) == (4, 3)
+    assert (len(weighed(database, item)), journal_entries(database)) == (4, 3)
 
 
 def test_concurrent_rankings_agree(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_concurrent_rankings_agree(database: Database, monkeypatch: pytest.Monke
     with ThreadPoolExecutor(4) as together:
         done = list(together.map(lambda _: rank_items(database, ended(item)), range(4)))
     assert done == [4] * 4
-    assert (len(weighed(database, item)), told(database)) == (4, 16)
+    assert (len(weighed(database, item)), journal_entries(database)) == (4, 16)
 
 
 def test_running_and_removed_items_are_skipped(database_config: Config, database: Database) -> None:

@@ -62,7 +62,7 @@ def share_a_band(one: bytes, other: bytes) -> bool:
 @pytest.mark.parametrize("length", [80, 300, 1300])
 def test_slightly_edited_texts_are_near_duplicates(length: int) -> None:
     chance = Random(length)
-    near = sketched = shared = told = 0
+    near = sketched = shared = detected = 0
     while near < PAIRS:
         one = words(chance, length)
         other = edited(chance, one, chance.randint(1, max(1, length // 60)))
@@ -71,10 +71,10 @@ def test_slightly_edited_texts_are_near_duplicates(length: int) -> None:
         near += 1
         sketched += are_near(kept(one), kept(other))
         shared += share_a_band(kept(one), kept(other))
-        told += are_near_duplicates(kept(one), kept(other))
+        detected += are_near_duplicates(kept(one), kept(other))
     assert sketched == PAIRS
     assert shared >= 0.97 * PAIRS
-    assert told >= 0.95 * PAIRS
+    assert detected >= 0.95 * PAIRS
 
 
 @pytest.mark.parametrize("length", [40, 300, 1300])

@@ -143,7 +143,7 @@ def test_invalid_page_numbers_give_a_note(filled: Browser, number: str) -> None:
         ("\0\x1b", "Enter one or more words."),
         ("curso before:2026-02-30", "is not a date"),
         ("site:", "Page 1 of"),
-        ("-curso", "Page 1 of|Type a word"),
+        ("-curso", "Page 1 of|Enter one or more words"),
         ("OR OR OR", "Enter one or more words."),
         ("\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "Page 1 of"),
     ],

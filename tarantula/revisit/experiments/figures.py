@@ -155,9 +155,6 @@ def progress_steps(thetas: Sequence[float]) -> int:
     return worlds * (len(POLICIES) + 1) + len(POLICIES)
 
 
-__all__ = ["progress_steps", "write_figures"]
-
-
 def write_figures(
     directory: Path, experiment: Experiment, thetas: Sequence[float], tell: ProgressCallback
 ) -> Iterator[Path]:

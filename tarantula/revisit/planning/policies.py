@@ -85,8 +85,8 @@ def _separate_visits(times, pause, turn, horizon, ticks):  # type: ignore[no-unt
             block -= 1
     number, earliest, latest = 0, turn, horizon - (size - 1) * pause
     for one in range(block + 1):
-        wished = sums[one] / counts[one] + (turn - pause / 2 if counts[one] > 1 else 0.0)
-        earliest = min(max(wished, earliest), latest)
+        preferred = sums[one] / counts[one] + (turn - pause / 2 if counts[one] > 1 else 0.0)
+        earliest = min(max(preferred, earliest), latest)
         start = np.floor(earliest * ticks) / ticks
         for _ in range(counts[one]):
             times[number] = start + number * pause
@@ -132,10 +132,10 @@ def _visits_per_server(sizes: Ints, limits: PerServerLimits) -> Ints:
     for _ in range(LEVEL_BISECTION_STEPS):
         middle = (low + high) / 2
         low, high = (middle, high) if np.minimum(middle * sizes, budgets).sum() < most else (low, middle)
-    wished = np.minimum(high * sizes, budgets)
-    counts: Ints = np.floor(wished + 1e-9).astype(np.int64)
+    preferred = np.minimum(high * sizes, budgets)
+    counts: Ints = np.floor(preferred + 1e-9).astype(np.int64)
     # The remainder after rounding down goes to the servers that lost most.
-    left = np.argsort(counts - wished, kind="stable")
+    left = np.argsort(counts - preferred, kind="stable")
     left = left[counts[left] < budgets[left]][: most - int(counts.sum())]
     counts[left] += 1
     return counts

@@ -40,7 +40,7 @@ PHRASE_WEIGHTS: dict[str, float] = {
 STOPWORD_WEIGHTS = PHRASE_WEIGHTS | {IndexField.MAIN: 0.05}
 """Weights of a stop word by field; it may be part of a name, but says nothing in a long text."""
 PHRASE_FACTOR = 5.0
-"""Factor for words that stand together as typed."""
+"""Factor for adjacent words in the order typed."""
 ADJACENCY_WEIGHT = 1.0
 """Weight of all query words standing together in the main text, without quotes in the query."""
 MOST_ADJACENT_WORDS = 8
