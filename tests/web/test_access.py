@@ -65,9 +65,9 @@ def _follow(database: Database) -> None:
         }
         was_read(database, source, now() - (3 - hour) * HOUR, rows)
     was_doubted(database, source, "students", "LEI", "many")
-    desk = context_of(database, Role.READER, getpass.getuser())
+    context = context_of(database, Role.READER, getpass.getuser())
     for kind in ViewKind:
-        views.edit_view(desk, views.add_source_view(desk, "fcul").id, {"kind": kind})
+        views.edit_view(context, views.add_source_view(context, "fcul").id, {"kind": kind})
 
 
 def _violations_of_a_bad_page(window: Page) -> list[str]:

@@ -67,8 +67,8 @@ def test_a_reading_is_on_the_dashboard_within_a_second(sqlite_config: Config, wi
         with web_server() as place, reader():
             place.enter(window)
             who = window.locator('a[href="/account"]').inner_text().partition(" ")[0]
-            desk = context_of(database, Role.READER, who)
-            alerts.add_alert(desk, "mercado.preco", {"name": "Caro", "condition": "price > 42"})
+            context = context_of(database, Role.READER, who)
+            alerts.add_alert(context, "mercado.preco", {"name": "Caro", "condition": "price > 42"})
             stored_at(database, "41.5")
             dashboard(place, window)
             shown = add(window, "mercado", "Mercado")

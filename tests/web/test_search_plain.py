@@ -84,7 +84,7 @@ class Browser:
 def browser(sqlite: Database, config: Config) -> Browser:
     """A client with a login."""
     app = FastAPI()
-    for router in (search.router, search.suggest_router, api.router):
+    for router in (search.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     app.add_middleware(AuthMiddleware, authenticator=Authenticator(config, sqlite))
@@ -227,21 +227,21 @@ def test_a_configured_gateway_is_queried(
     start_barrel(tmp_path / "barrel", "--port", "0")
     _, address = start_gateway()
     monkeypatch.setenv("TARANTULA_GATEWAY", address)
-    desk = context_of(sqlite, Role.ADMINISTRATOR)
-    assert desk.installation.gateway == address
+    context = context_of(sqlite, Role.ADMINISTRATOR)
+    assert context.installation.gateway == address
     wish = SearchRequest(query="curso")
 
     def are_found() -> bool:
         with suppress(ConflictError):
-            return searching.search_documents(desk, wish).documents == 3
+            return searching.search_documents(context, wish).documents == 3
         return False
 
     eventually(are_found)
-    assert searching.completions(desk, "o cur")[0] == "o curso"
-    assert searching.completions(desk, "\0" * 100_000) == []
+    assert searching.completions(context, "o cur")[0] == "o curso"
+    assert searching.completions(context, "\0" * 100_000) == []
     end_started()
     with pytest.raises(ConflictError, match="does not answer"):
-        searching.search_documents(desk, wish)
+        searching.search_documents(context, wish)
 
 
 def test_a_copy_redirects_with_a_ticket(filled: Browser) -> None:

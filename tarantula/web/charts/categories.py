@@ -167,7 +167,7 @@ def gauge_limits(value: float, column: ViewColumn) -> tuple[float, float]:
 
 
 MAX_TAGS = 60
-SMALLEST, LARGEST = 0.85, 2.6
+MIN_FONT_SIZE, MAX_FONT_SIZE = 0.85, 2.6
 """Font sizes in rem."""
 _WORD = re.compile(r"[^\W\d_]{4,}")
 
@@ -195,6 +195,7 @@ def cloud_tags(projection: ViewProjection) -> list[CloudTag]:
     found = weights.most_common(MAX_TAGS)
     largest = max((weight for _word, weight in found), default=0) or 1
     sized = [
-        CloudTag(word, weight, SMALLEST + (LARGEST - SMALLEST) * (weight / largest) ** 0.5) for word, weight in found
+        CloudTag(word, weight, MIN_FONT_SIZE + (MAX_FONT_SIZE - MIN_FONT_SIZE) * (weight / largest) ** 0.5)
+        for word, weight in found
     ]
     return sorted(sized, key=lambda tag: fold_text(tag.word))

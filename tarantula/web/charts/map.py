@@ -56,7 +56,7 @@ MIN_GRID_LINES = 1.5
 """Minimum number of grid lines across the places; a card is wider than they are."""
 GRID_REACH = 3
 """How far the grid extends on each side, in multiples of the visible span."""
-FURTHEST_UP, FURTHEST_ACROSS = 85.0, 180.0
+MAX_LATITUDE, MAX_LONGITUDE = 85.0, 180.0
 MIN_SPAN_DEGREES = 0.05
 """Minimum visible span; a single place has no extent."""
 
@@ -96,8 +96,8 @@ def grid_lines(bounds: MapBounds) -> list[GridLine]:
     span = bounds.north - bounds.south
     step = next((step for step in GRID_STEPS_DEGREES if span / step >= MIN_GRID_LINES), GRID_STEPS_DEGREES[-1])
     reach = span * GRID_REACH
-    south, north = max(bounds.south - reach, -FURTHEST_UP), min(bounds.north + reach, FURTHEST_UP)
-    west, east = max(bounds.west - reach, -FURTHEST_ACROSS), min(bounds.east + reach, FURTHEST_ACROSS)
+    south, north = max(bounds.south - reach, -MAX_LATITUDE), min(bounds.north + reach, MAX_LATITUDE)
+    west, east = max(bounds.west - reach, -MAX_LONGITUDE), min(bounds.east + reach, MAX_LONGITUDE)
     up = [
         GridLine([[at, west], [at, east]], _degree_label(at, step, "N", "S"), [at, bounds.west])
         for at in _multiples(south, north, step)

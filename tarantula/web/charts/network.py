@@ -9,7 +9,7 @@ from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.charts.base import chart_options
 
 MAX_RECORDS = 60
-SMALLEST, LARGEST = 10.0, 36.0
+MIN_NODE_SIZE, MAX_NODE_SIZE = 10.0, 36.0
 FULL_SIZE_NODES = 40
 """Number of nodes drawn at full size; with more, nodes are smaller."""
 MAX_LABELLED_NODES = 90
@@ -88,7 +88,7 @@ def network_chart(projection: ViewProjection) -> dict[str, Any]:
 
 
 def _size(share: float) -> float:
-    return SMALLEST + (LARGEST - SMALLEST) * float(share**0.5)
+    return MIN_NODE_SIZE + (MAX_NODE_SIZE - MIN_NODE_SIZE) * float(share**0.5)
 
 
 def _forces(nodes: int) -> dict[str, float]:

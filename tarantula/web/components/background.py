@@ -47,7 +47,7 @@ def notify_done(sentence: str) -> None:
 
 
 def show_when_loaded(load: Callable[[], Result], show: Callable[[Result], None]) -> None:
-    """Show a spinner, call *ask* in a thread, and pass its result to *show*."""
+    """Show a spinner, call *load* in a thread, and pass its result to *show*."""
     reader_language = language()
     with ui.element("div").classes("w-full") as container:
         ui.spinner(size="lg").props["aria-label"] = _("Loading …")

@@ -34,7 +34,7 @@ def token_list(context: ServiceContext, rows: Sequence[TokenRow], back: str) -> 
         TableColumn("used_at", _("Last used")),
         TableColumn("do", _("Actions")),
     ]
-    table = data_table(columns, [_token_list_row(row) for row in rows], _("Tokens"), key="id")
+    table = data_table(columns, [_token_row(row) for row in rows], _("Tokens"), key="id")
 
     async def remove(event: events.GenericEventArguments) -> None:
         with notify_errors():
@@ -48,22 +48,22 @@ def new_token_dialog(context: ServiceContext, back: str) -> None:
     """Ask for the purpose of a token, create it, and show its secret once."""
     roles = {str(role): _(role) for role in Role if context.person.role.allows(role)}
 
-    async def make() -> None:
+    async def create() -> None:
         with notify_errors():
             days_valid = int(days.value) if days.value else None
             created = await run_in_thread(tokens.add_token, context, name.value, Role(role.value), days_valid)
             prompt.close()
-            _show(created, back)
+            _show_secret(created, back)
 
     with dialog(_("New token")) as prompt:
         name = text_field(_("Purpose"))
         role = select_field(_("Role"), roles, Role.READER)
         days = select_field(_("Valid for (days)"), TOKEN_DAYS, "365")
-        dialog_buttons(prompt, _("Create"), make, "key")
+        dialog_buttons(prompt, _("Create"), create, "key")
     prompt.open()
 
 
-def _show(created: NewToken, back: str) -> None:
+def _show_secret(created: NewToken, back: str) -> None:
     with dialog(_("New token")) as prompt:
         ui.label(_("Copy it now: it is not shown again."))
         ui.label(created.secret).classes("font-mono break-all select-all").props('data-testid="secret"')
@@ -71,7 +71,7 @@ def _show(created: NewToken, back: str) -> None:
     prompt.props("persistent").open()
 
 
-def _token_list_row(token: TokenRow) -> dict[str, Any]:
+def _token_row(token: TokenRow) -> dict[str, Any]:
     says = _("Remove {name}", name=token.name)
     return {
         "id": token.id,
@@ -171,7 +171,7 @@ def _roles() -> dict[str, str]:
 
 
 def _new_account_dialog(context: ServiceContext, *, first: bool) -> None:
-    async def store() -> None:
+    async def save() -> None:
         with notify_errors():
             await run_in_thread(accounts.add_account, context, name.value.strip(), Role(role.value), password.value)
             # The session of the printed link has ended: log in with the new account.
@@ -181,14 +181,14 @@ def _new_account_dialog(context: ServiceContext, *, first: bool) -> None:
         name = text_field(_("Name"))
         role = select_field(_("Role"), _roles(), Role.ADMINISTRATOR if first else Role.CURATOR)
         password = password_field(_("Password (at least 10 characters)"))
-        dialog_buttons(prompt, _("Save"), store)
+        dialog_buttons(prompt, _("Save"), save)
     prompt.open()
 
 
 def _edit_dialog(context: ServiceContext, event: events.GenericEventArguments) -> None:
     name, is_disabled = str(event.args["name"]), bool(event.args["is_disabled"])
 
-    async def store() -> None:
+    async def save() -> None:
         with notify_errors():
             await run_in_thread(
                 accounts.edit_account,
@@ -206,7 +206,7 @@ def _edit_dialog(context: ServiceContext, event: events.GenericEventArguments) -
         role = select_field(_("Role"), _roles(), str(event.args["kept_role"]))
         password = password_field(_("New password (empty keeps the current one)"))
         disabled = ui.checkbox(_("Disabled (no login)"), value=is_disabled)
-        dialog_buttons(prompt, _("Save"), store)
+        dialog_buttons(prompt, _("Save"), save)
     prompt.open()
 
 

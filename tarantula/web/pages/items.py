@@ -198,10 +198,10 @@ def item_page(context: ServiceContext, urn: str) -> None:
     heading(urn)
     item_navigation(urn, "")
     ui.add_body_html(f'<script type="module" src="{LIVE_SCRIPT}"></script>')
-    show_when_loaded(lambda: items.get_item(context, urn), lambda found: _item_show(context, found))
+    show_when_loaded(lambda: items.get_item(context, urn), lambda found: _show_item(context, found))
 
 
-def _item_show(context: ServiceContext, found: ItemDetail) -> None:
+def _show_item(context: ServiceContext, found: ItemDetail) -> None:
     text_element("p", f"{found.base_url} {found.description}", "break-all")
     with ui.element("section").classes("w-full") as live:
         live.props["id"] = "live"

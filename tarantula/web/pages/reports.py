@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -14,7 +15,7 @@ from tarantula.freshness.report import Calibration, FreshnessReport
 from tarantula.services import publications, reports
 from tarantula.services.context import ServiceContext
 from tarantula.services.reports import REPORT_TABLES
-from tarantula.web.charts.base import chart_height, report_bars, stacked_bars
+from tarantula.web.charts.base import COLOURS, TOOLTIP
 from tarantula.web.components.background import show_when_loaded
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.items import item_navigation
@@ -76,6 +77,64 @@ def _name(table: str, row: Any) -> str:
         return f"{format_number(row.from_kb)} – {format_number(row.to_kb)}"
     name = str(row.type if table == "types" else row.server)
     return _(name) if name == UNKNOWN_TYPE else name
+
+
+MAX_BARS = 20
+MAX_SERIES = len(COLOURS) - 1
+
+
+def report_bars(names: Sequence[str], values: Sequence[int], *, columns: bool = False) -> dict[str, Any]:
+    """Return options of a chart with one value per name: horizontal bars, or columns."""
+    names, values = names[:MAX_BARS], values[:MAX_BARS]
+    label = {"width": 170, "overflow": "truncate"} if not columns else {"rotate": 30, "hideOverlap": True}
+    named: dict[str, Any] = {"type": "category", "data": list(names), "axisLabel": label, "inverse": not columns}
+    counted = {"type": "value", "minInterval": 1}
+    return {
+        "color": COLOURS,
+        "animation": False,
+        "grid": {"left": 8, "right": 24, "top": 16, "bottom": 8, "containLabel": True},
+        "tooltip": {**TOOLTIP, "trigger": "axis", "axisPointer": {"type": "shadow"}},
+        "xAxis": named if columns else counted,
+        "yAxis": counted if columns else named,
+        "series": [{"type": "bar", "data": list(values), "barMaxWidth": 28, "label": _bar_labels(columns)}],
+    }
+
+
+def stacked_bars(
+    moments: Sequence[str], counts: Sequence[dict[str, int]], others: str, order: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Return options of a stacked bar chart over time; small series are summed up as *others*."""
+    totals = Counter[str]()
+    for one in counts:
+        totals.update(one)
+    largest_names = {name for name, _number in totals.most_common(MAX_SERIES)}
+    largest = [name for name in order or totals if name in largest_names]
+    series = {name: [one.get(name, 0) for one in counts] for name in largest}
+    if len(totals) > len(largest):
+        series[others] = [sum(one.values()) - sum(one.get(name, 0) for name in largest) for one in counts]
+    return {
+        "color": COLOURS,
+        "animation": False,
+        "grid": {"left": 8, "right": 24, "top": 16, "bottom": 64, "containLabel": True},
+        "legend": {"type": "scroll", "bottom": 0},
+        "tooltip": {**TOOLTIP, "trigger": "axis", "axisPointer": {"type": "shadow"}},
+        "xAxis": {"type": "category", "data": list(moments), "axisLabel": {"hideOverlap": True}},
+        "yAxis": {"type": "value", "minInterval": 1},
+        "series": [
+            {"type": "bar", "name": name, "stack": "all", "data": values, "barMaxWidth": 48}
+            for name, values in series.items()
+        ],
+    }
+
+
+def chart_height(options: dict[str, Any]) -> str:
+    """Return the CSS height of a chart: one line for each bar."""
+    axis = options["yAxis"]
+    return f"{60 + 26 * len(axis['data'])}px" if axis["type"] == "category" else "340px"
+
+
+def _bar_labels(columns: bool) -> dict[str, Any]:
+    return {"show": True, "position": "top" if columns else "right", "color": "#0f172a"}
 
 
 # The browser creates the picture from the chart as displayed.

@@ -145,7 +145,7 @@ def _warning(sentence: str) -> None:
 
 
 def _indicator_rows(indicators: Indicators) -> list[tuple[str, str]]:
-    role, before = indicators.requisites, indicators.before
+    requisites, before = indicators.requisites, indicators.before
     rows = [
         (_("Documents"), format_number(indicators.documents)),
         (_("Collected"), format_number(indicators.collected)),
@@ -156,10 +156,10 @@ def _indicator_rows(indicators: Indicators) -> list[tuple[str, str]]:
             _("Requisites"),
             _(
                 "{wanted}: {collected} collected, {refused} refused, {missing} missing",
-                wanted=role.wanted,
-                collected=role.collected,
-                refused=role.refused,
-                missing=role.missing,
+                wanted=requisites.wanted,
+                collected=requisites.collected,
+                refused=requisites.refused,
+                missing=requisites.missing,
             ),
         ),
     ]

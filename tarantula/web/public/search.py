@@ -43,8 +43,8 @@ def render(request: Request, template: str, values: dict[str, Any], status: int 
     """Render a template."""
     current_address = f"{request.url.path}?{request.url.query}" if request.url.query else request.url.path
     others = {
-        code: (called, f"/language/{code}?back={quote(current_address, safe='')}")
-        for code, called in LANGUAGES.items()
+        code: (label, f"/language/{code}?back={quote(current_address, safe='')}")
+        for code, label in LANGUAGES.items()
         if code != language()
     }
     parameters = {**values, "language": language(), "others": others, "person": request.state.person}
@@ -120,16 +120,13 @@ def _search_results(context: ServiceContext, query: ResultsQuery) -> dict[str, A
     }
 
 
-suggest_router = APIRouter(include_in_schema=False)
-
-
-@suggest_router.get("/search/suggest")
+@router.get("/search/suggest")
 def suggest_form(request: Request, url: str = "") -> Response:
     """Show the "suggest a URL" form."""
     return render(request, "suggest.html", {"url": url[:10_000].replace("\0", ""), "complaint": ""})
 
 
-@suggest_router.post("/search/suggest")
+@router.post("/search/suggest")
 def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Response:
     """Suggest a URL, or show the error."""
     try:
@@ -141,16 +138,18 @@ def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Res
     return RedirectResponse(_address(suggestion.urn, suggestion.document), 303)
 
 
-@suggest_router.get("/search/suggested/{urn}/{number}")
+@router.get("/search/suggested/{urn}/{number}")
 def suggestion_status(request: Request, urn: str, number: str) -> Response:
     """Show the state of a suggestion; the page reloads itself until it is final."""
     try:
         found = suggestions.get_suggestion(context_of(request), urn, parse_document_number(number))
     except TarantulaError as error:
         return render(request, "suggest.html", {"url": "", "complaint": translate_sentence(str(error))}, 404)
-    search = ResultsQuery(f'url:"{found.url}"').address
+    search_address = ResultsQuery(f'url:"{found.url}"').address
     return render(
-        request, "suggested.html", {"found": found, "archived": copy_path(urn, found.document), "search": search}
+        request,
+        "suggested.html",
+        {"found": found, "archived": copy_path(urn, found.document), "search": search_address},
     )
 
 
