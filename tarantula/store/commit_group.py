@@ -31,7 +31,7 @@ from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, Lease
 logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 1.0
-"""Interval of attempts to reach a database that is away."""
+"""Interval of attempts to reach an unavailable database."""
 MAX_RACE_RETRIES = 20
 """How often a group is retried because another process wrote the same rows."""
 
@@ -48,11 +48,11 @@ class GroupProtocol(Protocol):
         """Return the futures that wait for this group."""
 
 
-G = TypeVar("G", bound=GroupProtocol)
-N = TypeVar("N")
+GroupT = TypeVar("GroupT", bound=GroupProtocol)
+ResultT = TypeVar("ResultT")
 
 
-class GroupCommitThread(ABC, Generic[G, N]):
+class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
     """Writer thread: takes work from the event loop, commits it in groups and resolves futures on the loop."""
 
     def __init__(self, engine: Engine, loop: AbstractEventLoop, name: str) -> None:
@@ -66,18 +66,18 @@ class GroupCommitThread(ABC, Generic[G, N]):
         self.groups = 0
 
     @abstractmethod
-    def _new_group(self) -> G:
+    def _new_group(self) -> GroupT:
         """Return an empty group."""
 
     @abstractmethod
-    def _write_rows(self, connection: Connection, group: G, beat: bool) -> N:
+    def _write_rows(self, connection: Connection, group: GroupT, beat: bool) -> ResultT:
         """Write a group's rows within a transaction and return the result for `_deliver`."""
 
     @abstractmethod
-    def _deliver(self, group: G, result: N) -> None:
+    def _deliver(self, group: GroupT, result: ResultT) -> None:
         """Resolve the group's futures; called on the event loop."""
 
-    def _prepare(self, group: G) -> None:
+    def _prepare(self, group: GroupT) -> None:
         """Do the work that precedes the transaction."""
 
     @abstractmethod
@@ -111,7 +111,7 @@ class GroupCommitThread(ABC, Generic[G, N]):
             self._write(group)
             last = group.last
 
-    def _next_group(self) -> G:
+    def _next_group(self) -> GroupT:
         group = self._new_group()
         try:
             group.add(self._work.get(timeout=HEARTBEAT_SECONDS))
@@ -121,7 +121,7 @@ class GroupCommitThread(ABC, Generic[G, N]):
             pass
         return group
 
-    def _write(self, group: G) -> None:
+    def _write(self, group: GroupT) -> None:
         try:
             if self.failure is not None:
                 raise self.failure
@@ -137,8 +137,8 @@ class GroupCommitThread(ABC, Generic[G, N]):
             self.groups += 1
             self._call(self._deliver, group, result)
 
-    def _commit(self, group: G) -> N:
-        """Write a group's rows in one transaction; wait as long as the database is away."""
+    def _commit(self, group: GroupT) -> ResultT:
+        """Write a group's rows in one transaction; wait while the database is unavailable."""
         was_away = False
         races = 0
         while True:

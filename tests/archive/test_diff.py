@@ -69,10 +69,10 @@ def test_new_changed_same_gone(database: Database, urns: tuple[str, str]) -> Non
         ("same", "same", None),
         ("same", "twin", None),
     ]
-    told = {row.url.removeprefix(BASE): row for row in rows}
-    assert told["lost"] == DocumentDifference(f"{BASE}lost", "gone", 200, 404, "text/plain", 4, None)
-    assert told["gone"].state_after is None
-    assert (told["back"].state_before, told["back"].size_before, told["back"].size_after) == (404, None, 4)
+    output = {row.url.removeprefix(BASE): row for row in rows}
+    assert output["lost"] == DocumentDifference(f"{BASE}lost", "gone", 200, 404, "text/plain", 4, None)
+    assert output["gone"].state_after is None
+    assert (output["back"].state_before, output["back"].size_before, output["back"].size_after) == (404, None, 4)
     assert "same" not in {row.change for row in compared(database, *urns)[1]}
 
 
@@ -140,10 +140,10 @@ def test_control_characters_of_a_page_are_not_printed(tarantula: Tarantula, sqli
 
 
 def test_the_json_output(tarantula: Tarantula, urns: tuple[str, str]) -> None:
-    told = json.loads(tarantula("diff", *urns, "--json", "--text").out)
-    assert list(told) == ["before", "after", "by_url", "by_content", "documents"]
-    assert (told["before"], told["by_url"]["moved"], len(told["documents"])) == (urns[0], 1, 9)
-    changed = told["documents"][0]
+    output = json.loads(tarantula("diff", *urns, "--json", "--text").out)
+    assert list(output) == ["before", "after", "by_url", "by_content", "documents"]
+    assert (output["before"], output["by_url"]["moved"], len(output["documents"])) == (urns[0], 1, 9)
+    changed = output["documents"][0]
     assert list(changed) == [*DocumentDifference._fields, "text"]
     (hunk,) = changed["text"]["hunks"]
     assert hunk[1] == {
@@ -157,14 +157,14 @@ def test_the_json_output(tarantula: Tarantula, urns: tuple[str, str]) -> None:
             {"change": "same", "text": "."},
         ],
     }
-    assert all(row["text"] is None for row in told["documents"][1:])
+    assert all(row["text"] is None for row in output["documents"][1:])
 
 
 def test_the_json_output_of_one_page(tarantula: Tarantula, urns: tuple[str, str]) -> None:
-    told = json.loads(tarantula("diff", *urns, f"{BASE}same", f"{BASE}changed", "--json").out)
-    assert [row["url"] for row in told["documents"]] == [f"{BASE}same", f"{BASE}changed"]
-    assert told["documents"][0]["text"] == {"hunks": [], "note": "It is the same in both."}
-    assert (told["by_url"], told["by_content"]) == (None, None)
+    output = json.loads(tarantula("diff", *urns, f"{BASE}same", f"{BASE}changed", "--json").out)
+    assert [row["url"] for row in output["documents"]] == [f"{BASE}same", f"{BASE}changed"]
+    assert output["documents"][0]["text"] == {"hunks": [], "note": "It is the same in both."}
+    assert (output["by_url"], output["by_content"]) == (None, None)
 
 
 @pytest.mark.parametrize(

@@ -159,9 +159,9 @@ def test_missing_files_and_bodies_are_reported(sqlite: Database, config: Config)
             update(Document).where(Document.url == BASE, Document.refers_to_id.is_not(None)).values(refers_to_id=999)
         )
     gone.rename(gone.with_suffix(".away"))
-    told = exported(sqlite, config, second).problems
-    assert any(problem.startswith(f"The body of {BASE} was stored in an earlier item") for problem in told)
-    assert sum(f"{gone} cannot be read at " in problem and "which is skipped" in problem for problem in told) == 3
+    problems = exported(sqlite, config, second).problems
+    assert any(problem.startswith(f"The body of {BASE} was stored in an earlier item") for problem in problems)
+    assert sum(f"{gone} cannot be read at " in problem and "which is skipped" in problem for problem in problems) == 3
     assert exported(sqlite, config, first).problems[0] == f"{gone} is missing: records stored only there are skipped."
 
 

@@ -67,17 +67,17 @@ def test_totals(database: Database) -> None:
 
 
 def test_the_keys_are_an_interface(database: Database) -> None:
-    told = report_of(database).as_dict()
-    assert list(told) == [
+    report = report_of(database).as_dict()
+    assert list(report) == [
         *("urn", "publication", "state", "validation", "started_at", "finished_at", "totals"),
         *("states", "types", "sizes", "servers", "belief"),
     ]  # fmt: skip
-    assert list(told["totals"]) == ["documents", "collected", "waiting", "links", "bytes", "servers"]
-    assert list(told["states"][0]) == ["state", "meaning", "documents", "percent"]
-    assert list(told["types"][0]) == ["type", "documents", "percent", "bytes"]
-    assert list(told["sizes"][0]) == ["from_kb", "to_kb", "documents", "percent"]
-    assert list(told["servers"][0]) == ["server", "documents", "percent", "bytes"]
-    assert (told["urn"], told["publication"], told["state"]) == ("fcul-20260612T220000", "fcul", "archived")
+    assert list(report["totals"]) == ["documents", "collected", "waiting", "links", "bytes", "servers"]
+    assert list(report["states"][0]) == ["state", "meaning", "documents", "percent"]
+    assert list(report["types"][0]) == ["type", "documents", "percent", "bytes"]
+    assert list(report["sizes"][0]) == ["from_kb", "to_kb", "documents", "percent"]
+    assert list(report["servers"][0]) == ["server", "documents", "percent", "bytes"]
+    assert (report["urn"], report["publication"], report["state"]) == ("fcul-20260612T220000", "fcul", "archived")
 
 
 def test_an_item_without_collected_documents(database: Database) -> None:

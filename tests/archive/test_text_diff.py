@@ -141,7 +141,7 @@ def text_diff(config: Config, database: Database, before: Page, after: Page) -> 
         return compare_documents(session, config.items, *documents)
 
 
-def told(diff: TextDiff) -> list[str]:
+def changed_texts(diff: TextDiff) -> list[str]:
     return ["".join(piece.text for piece in line.pieces) for hunk in diff.hunks for line in hunk]
 
 
@@ -149,12 +149,12 @@ def test_compressed_pages_in_different_charsets(sqlite: Database, config: Config
     body = "<p>Olá".encode("iso-8859-1")
     packed = gzip.compress(body)
     before = Page(body, "text/html; charset=iso-8859-1", headers=("Content-Encoding: gzip",), raw=packed)
-    assert told(text_diff(config, sqlite, before, Page("<p>Olé"))) == ["Olá", "Olé"]
+    assert changed_texts(text_diff(config, sqlite, before, Page("<p>Olé"))) == ["Olá", "Olé"]
 
 
 def test_rendered_pages_are_compared_if_both_are_rendered(sqlite: Database, config: Config) -> None:
     before = Page("<script>1</script>", rendered=b"<p>one thing")
-    assert told(text_diff(config, sqlite, before, Page("<script>2</script>", rendered=b"<p>two thing"))) == [
+    assert changed_texts(text_diff(config, sqlite, before, Page("<script>2</script>", rendered=b"<p>two thing"))) == [
         "onetwo thing"
     ]
 

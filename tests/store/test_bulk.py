@@ -30,9 +30,9 @@ def test_a_lost_connection_is_invalidated(postgresql_database: Database, caplog:
                 copy_binary(cursor, "link", [])
 
     with caplog.at_level(logging.WARNING):
-        with pytest.raises(DBAPIError) as told:
+        with pytest.raises(DBAPIError) as raised:
             write_to_nobody()
-        assert is_database_away(told.value)
+        assert is_database_away(raised.value)
         with engine.begin() as connection:
             assert connection.execute(text("SELECT 1")).scalar_one() == 1
     assert "Traceback" not in caplog.text
@@ -40,9 +40,9 @@ def test_a_lost_connection_is_invalidated(postgresql_database: Database, caplog:
 
 def test_a_statement_error_keeps_the_connection(postgresql_database: Database) -> None:
     engine = postgresql_database.engine
-    with pytest.raises(ProgrammingError) as told, engine.begin() as connection, raw_cursor(connection) as cursor:
+    with pytest.raises(ProgrammingError) as raised, engine.begin() as connection, raw_cursor(connection) as cursor:
         cursor.execute("SELECT nothing FROM nowhere")
-    assert not is_database_away(told.value)
+    assert not is_database_away(raised.value)
     with engine.begin() as connection, raw_cursor(connection) as cursor:
         cursor.execute("SELECT 1")
         assert cursor.fetchall() == [(1,)]

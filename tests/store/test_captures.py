@@ -39,7 +39,7 @@ def test_references_are_followed_through_several_items(sqlite: Database, config:
     assert bodies(sqlite, config, third)[BASE] == SENT[0].body
 
 
-@pytest.mark.parametrize("to", [999, None], ids=["nobody", "itself"])
+@pytest.mark.parametrize("to", [999, None], ids=["missing", "itself"])
 def test_a_missing_earlier_capture_raises_an_error(sqlite: Database, config: Config, to: int | None) -> None:
     urn = archive(sqlite, config)
     with sqlite.session() as session:

@@ -93,10 +93,10 @@ def test_a_shorter_path_lowers_the_depth_of_an_accepted_document(
     with database.engine.begin() as connection:
         (entry,), _ = table.insert_urls(connection, [found("http://h/far", 6)])
         table.finish(connection, [DocumentOutcome(entry.id, state, reason="Said.", tries=2)])
-        (_, [(nearer, told)]) = table.insert_urls(connection, [found("http://h/far", 2)])
+        (_, [(nearer, known_state)]) = table.insert_urls(connection, [found("http://h/far", 2)])
         again = table.insert_urls(connection, [found("http://h/far", 2)])
         row = connection.execute(select(Document.depth, Document.reason).where(Document.id == entry.id)).one()
-    assert (nearer.id, nearer.depth, nearer.tries, told) == (entry.id, 2, 2, state)
+    assert (nearer.id, nearer.depth, nearer.tries, known_state) == (entry.id, 2, 2, state)
     assert again == ([], [])
     assert tuple(row) == (2, "Said.")
 

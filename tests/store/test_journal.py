@@ -103,7 +103,7 @@ def test_no_entry_is_missed_in_any_order_of_commits(
     written, seen, number = set[int](), set[int](), 0
     open_ones: dict[int, tuple[Connection, int]] = {}
     follower = JournalFollower(0, EVERY)
-    for (who, what), (most, anew) in zip(steps, looks, strict=False):
+    for (who, what), (most, restart) in zip(steps, looks, strict=False):
         if what == "begin" and who not in open_ones:
             number += 1
             other = postgresql_database.engine.connect()
@@ -116,7 +116,7 @@ def test_no_entry_is_missed_in_any_order_of_commits(
                 other.commit()
                 written.add(its)
             other.close()
-        if anew:
+        if restart:
             follower = JournalFollower(follower.place, EVERY)
         seen |= {entry.documents[0] for entry in look(postgresql_database, follower, most)}
     for other, _ in open_ones.values():
