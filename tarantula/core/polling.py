@@ -1,4 +1,4 @@
-"""Polling for many: one task asks at an interval, for as long as somebody subscribes."""
+"""Polling for many: one task asks at an interval, while there are subscribers."""
 
 from __future__ import annotations
 

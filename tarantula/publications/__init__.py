@@ -1,1 +1,1 @@
-"""What is wanted of the web: the configuration of a publication, its document types, servers and schedule."""
+"""Configuration of publications: fields, document types, servers and schedule."""

@@ -11,7 +11,7 @@ from tests.support.documentation import PAGES, ROOT
 
 PATTERNS = {
     r"\b(?:whoever|whomever|somebody|nobody|anybody)\b": "Name the actor: the user, the collector, another process.",
-    r"\b(?:anew|whence|thereof|wherein|hitherto|foretold)\b": "Archaic: write again, from which, of it, predicted.",
+    r"\b(?:anew|whence|thereof|wherein|hitherto)\b": "Archaic: write again, from which, of it.",
     r"\b(?:is|are|was|were|be) told\b": "Data is passed, sent or notified; nothing is told.",
     r"\bof one's own\b": "Write custom, or your own.",
     r"\b(?:goes|went|going) by what\b": "Write follows, or applies.",

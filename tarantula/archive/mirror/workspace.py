@@ -68,7 +68,7 @@ class MirrorWorkspace:
         return -1
 
     def state(self, plan: str) -> ConversionState:
-        """Return the stored progress of the same *plan*; otherwise clear the folder and start anew."""
+        """Return the stored progress of the same *plan*; otherwise clear the folder and start again."""
         with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             state = ConversionState(**json.loads((self.folder / STATE_FILE).read_bytes()))
             if state.plan == plan:

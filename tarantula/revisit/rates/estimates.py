@@ -21,7 +21,7 @@ FEWEST_REGULAR_VISITS = 10
 
 
 class EstimateBasis(IntEnum):
-    """What an estimate is based on."""
+    """Basis of an estimate."""
 
     PRIOR = 0
     """Other pages: the page was never visited again."""

@@ -79,7 +79,7 @@ class SourceStatusRow(NamedTuple):
     read_at: int | None
     event_at: int | None
     sentence: str
-    """What is wrong."""
+    """Problem of the source."""
 
 
 class HierarchyBranch(BaseModel):
@@ -98,7 +98,7 @@ class PickedSource(BaseModel):
     values: int
     """Number of values."""
     sentence: str
-    """What was wrong; empty if nothing."""
+    """Problem that was found; empty if none."""
 
 
 def find_sources(context: ServiceContext, words: str = "", below: str = "", most: int = MAX_FOUND) -> list[SourceRow]:

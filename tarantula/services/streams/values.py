@@ -101,7 +101,7 @@ class PointRows(BaseModel):
     before: str | None
     """Value at the begin of the window."""
     sentence: str
-    """What is not exact, and why; empty if all is exact."""
+    """Inexact parts, with the reason; empty if all is exact."""
     points: list[PointRow]
 
 

@@ -146,7 +146,7 @@ class HistoryPoints:
     before: str | None
     """Last value before the window: it is valid until the first point."""
     sentence: str
-    """What is not exact, and why; empty if everything is exact."""
+    """Inexact parts, with the reason; empty if everything is exact."""
 
     @property
     def is_exact(self) -> bool:

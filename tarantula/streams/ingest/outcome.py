@@ -53,7 +53,7 @@ class IngestRequest:
 
 @dataclass(slots=True)
 class IngestResult:
-    """What was stored of a reading."""
+    """Stored part of a reading."""
 
     source_id: int
     config: SourceConfig

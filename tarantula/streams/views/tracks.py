@@ -90,7 +90,7 @@ class SeriesHistory:
     grain: Grain
     points: list[TrackPoint]
     sentence: str
-    """What is not exact, and why."""
+    """Inexact parts, with the reason."""
 
 
 def load_series_history(
