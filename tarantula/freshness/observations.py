@@ -204,14 +204,14 @@ class SampledFreshness(NamedTuple):
 
 def sampled_freshness(session: Session, item: Item, at: datetime, max_rows: int) -> SampledFreshness | None:
     """Estimate the share of pages that have not changed since their last visit, with its standard error."""
-    known = read_observations(session, item, max_rows)
-    beliefs = estimate_rates(known.ledger)
-    pages = len(beliefs.histories)
+    observed = read_observations(session, item, max_rows)
+    estimates = estimate_rates(observed.ledger)
+    pages = len(estimates.histories)
     if not pages:
         return None
-    ages = np.maximum(at.timestamp() - beliefs.histories.seen, 0.0)
-    fresh = 1.0 - change_probabilities(ages, beliefs.shapes, beliefs.scales)
+    ages = np.maximum(at.timestamp() - estimates.histories.seen, 0.0)
+    fresh = 1.0 - change_probabilities(ages, estimates.shapes, estimates.scales)
     # Two sources of error: each page is fresh at random, and the sample is a random part of the pages.
-    page_variance = float((fresh * (1.0 - fresh)).sum()) * known.share / pages**2
-    sample_variance = float(fresh.var()) / pages * (1.0 - known.share)
-    return SampledFreshness(pages, float(fresh.mean()), sqrt(page_variance + sample_variance), known.share < 1.0)
+    page_variance = float((fresh * (1.0 - fresh)).sum()) * observed.share / pages**2
+    sample_variance = float(fresh.var()) / pages * (1.0 - observed.share)
+    return SampledFreshness(pages, float(fresh.mean()), sqrt(page_variance + sample_variance), observed.share < 1.0)

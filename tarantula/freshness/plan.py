@@ -55,11 +55,11 @@ class VisitPlan:
     """Changes a second that give this probability; close to the mean of the estimated rates."""
     pages: Ints
     """Which of the pages of `Beliefs` each visit is to."""
-    beliefs: RateEstimates
+    estimates: RateEstimates
     ages: Floats
     """Seconds from the last visit to each page until the plan begins."""
     limits: list[ServerLimit]
-    honesty: LastModifiedTrust
+    last_modified: LastModifiedTrust
     fresh: Floats
     """Expected freshness of each page over the horizon, with these visits."""
     fresh_uniform: Floats
@@ -78,7 +78,7 @@ class VisitPlan:
     @property
     def fresh_now(self) -> Floats:
         """Probability that each page has not changed since its last visit, when the plan begins."""
-        return 1.0 - change_probabilities(self.ages, self.beliefs.shapes, self.beliefs.scales)
+        return 1.0 - change_probabilities(self.ages, self.estimates.shapes, self.estimates.scales)
 
 
 def plan_visits(
@@ -97,43 +97,43 @@ def plan_visits(
     item = item or newest_usable_item(session, publication)
     choose, weight_of = planning_policy(policy), _weights(weights)
     _check(horizon, visits)
-    known = read_observations(session, item)
-    beliefs = estimate_rates(known.ledger)
-    if not len(beliefs.histories):
+    observed = read_observations(session, item)
+    estimates = estimate_rates(observed.ledger)
+    if not len(estimates.histories):
         raise TarantulaError(f"Item {item.urn} has no page to visit again.")
-    limits = server_limits(session, publication, known.servers)
-    servers, numbers = np.unique(beliefs.histories.servers, return_inverse=True)
+    limits = server_limits(session, publication, observed.servers)
+    servers, numbers = np.unique(estimates.histories.servers, return_inverse=True)
     pauses = _pauses([limits[server] for server in servers], horizon, visits)
-    ages = np.maximum(begins_at.timestamp() - beliefs.histories.seen, 0.0)
-    page_weights = weight_of(beliefs.histories.depths)
-    believed = UncertainPages.of(beliefs.shapes, beliefs.scales, ages, numbers.astype(np.int64), page_weights)
-    schedule = choose(believed, pauses)
+    ages = np.maximum(begins_at.timestamp() - estimates.histories.seen, 0.0)
+    page_weights = weight_of(estimates.histories.depths)
+    uncertain = UncertainPages.of(estimates.shapes, estimates.scales, ages, numbers.astype(np.int64), page_weights)
+    schedule = choose(uncertain, pauses)
     order = np.argsort(schedule.times, kind="stable")
-    gaps, pages = visit_gaps(schedule, believed)[order], schedule.pages[order]
-    probabilities = change_probabilities(gaps, believed.shapes[pages], believed.scales[pages])
-    own = believed.pages.order
+    gaps, pages = visit_gaps(schedule, uncertain)[order], schedule.pages[order]
+    probabilities = change_probabilities(gaps, uncertain.shapes[pages], uncertain.scales[pages])
+    own = uncertain.pages.order
     return VisitPlan(
         publication=publication.name,
         item=item,
         begins_at=begins_at,
         horizon=horizon,
         policy=policy,
-        documents=beliefs.histories.documents[own[pages]],
+        documents=estimates.histories.documents[own[pages]],
         due=schedule.times[order],
         gaps=gaps,
         believed=probabilities,
         rates=_rates(probabilities, gaps),
         pages=own[pages],
-        beliefs=beliefs,
+        estimates=estimates,
         ages=ages,
         limits=limits,
-        honesty=known.ledger.last_modified,
-        fresh=_original_order(expected_freshness(schedule, believed, horizon), own),
+        last_modified=observed.ledger.last_modified,
+        fresh=_original_order(expected_freshness(schedule, uncertain, horizon), own),
         fresh_uniform=_original_order(
-            expected_freshness(_uniform_schedule(believed, pauses, len(order)), believed, horizon), own
+            expected_freshness(_uniform_schedule(uncertain, pauses, len(order)), uncertain, horizon), own
         ),
         fresh_unvisited=_original_order(
-            expected_freshness(_uniform_schedule(believed, pauses, 0), believed, horizon), own
+            expected_freshness(_uniform_schedule(uncertain, pauses, 0), uncertain, horizon), own
         ),
         weights=page_weights,
     )
@@ -185,8 +185,8 @@ def _weights(name: str) -> Callable[[Ints], Floats]:
     return PAGE_WEIGHTS[name]
 
 
-def _uniform_schedule(believed: UncertainPages, pauses: PerServerLimits, visits: int) -> Schedule:
-    return uniform(believed, pauses._replace(visits=visits))
+def _uniform_schedule(uncertain: UncertainPages, pauses: PerServerLimits, visits: int) -> Schedule:
+    return uniform(uncertain, pauses._replace(visits=visits))
 
 
 def _rates(chance: Floats, gaps: Floats) -> Floats:

@@ -89,8 +89,8 @@ def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST
         begins_at=_moment(plan, 0.0),
         ends_at=_moment(plan, plan.horizon),
         horizon=plan.horizon,
-        pages=len(plan.beliefs.histories),
-        never_revisited=int((plan.beliefs.histories.visits == 0).sum()),
+        pages=len(plan.estimates.histories),
+        never_revisited=int((plan.estimates.histories.visits == 0).sum()),
         visits=len(plan),
         pages_visited=len(np.unique(plan.pages)),
         fresh_now=_round(plan.freshness(plan.fresh_now)),
@@ -103,17 +103,17 @@ def summarize_plan(session: Session, plan: VisitPlan, first: int = DEFAULT_FIRST
     )
 
 
-def explain_estimate(beliefs: RateEstimates, page: int) -> str:
+def explain_estimate(estimates: RateEstimates, page: int) -> str:
     """Return the evidence for the estimate of a page as text."""
-    histories, ground = beliefs.histories, EstimateBasis(int(beliefs.bases[page]))
+    histories, basis = estimates.histories, EstimateBasis(int(estimates.bases[page]))
     visits, changes = int(histories.visits[page]), int(histories.changes[page])
     counted = f"{visits:,} visit{'s' if visits != 1 else ''}, {changes:,} found a change"
-    dated = "; its server dates changes" if ground is EstimateBasis.REPORTED else ""
-    if ground is EstimateBasis.REGULAR:
+    dated = "; its server dates changes" if basis is EstimateBasis.REPORTED else ""
+    if basis is EstimateBasis.REGULAR:
         return f"{counted}; at even intervals"
     if visits:
         return counted + dated
-    level = PRIOR_LEVELS[int(beliefs.priors.levels[page])]
+    level = PRIOR_LEVELS[int(estimates.priors.levels[page])]
     others = "nothing is known about any page" if level == "default" else f"estimated from other pages of its {level}"
     return f"never visited again: {others}{dated}"
 
@@ -125,16 +125,16 @@ def _first_visits(session: Session, plan: VisitPlan, first: int) -> list[VisitSu
         VisitSummary(
             due_at=_moment(plan, float(due)),
             url=urls[document],
-            rate_a_day=float(f"{plan.beliefs.rates[page] * SECONDS_PER_DAY:.4g}"),
+            rate_a_day=float(f"{plan.estimates.rates[page] * SECONDS_PER_DAY:.4g}"),
             chance=_round(float(chance)),
-            why=explain_estimate(plan.beliefs, page),
+            why=explain_estimate(plan.estimates, page),
         )
         for document, page, due, chance in zip(documents, pages, plan.due, plan.believed, strict=False)
     ]
 
 
 def _servers(plan: VisitPlan) -> list[ServerPlanSummary]:
-    own = plan.beliefs.histories.servers
+    own = plan.estimates.histories.servers
     size = len(plan.limits)
     pages, visits = np.bincount(own, minlength=size), np.bincount(own[plan.pages], minlength=size)
     weights = np.bincount(own, plan.weights, size)
@@ -146,7 +146,7 @@ def _servers(plan: VisitPlan) -> list[ServerPlanSummary]:
             pages=int(pages[number]),
             visits=int(visits[number]),
             freshness=_round(fresh[number] / weights[number] if weights[number] else 0.0),
-            last_modified=plan.honesty.record(number).distrust_reason or "It is trusted.",
+            last_modified=plan.last_modified.record(number).distrust_reason or "It is trusted.",
         )
         for number, limit in enumerate(plan.limits)
         if pages[number]

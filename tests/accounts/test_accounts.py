@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 @pytest.fixture
 def desk(database: Database, database_config: Config) -> ServiceContext:
-    """The desk of whoever typed a command, with an administrator, a curator and a reader."""
+    """The context of the command line, with an administrator, a curator and a reader."""
     made = ServiceContext(database_config, database, Person("root", Role.ADMINISTRATOR))
     for name, role in (("ana", Role.ADMINISTRATOR), ("rui", Role.CURATOR), ("eva", Role.READER)):
         accounts.add_account(made, name, role, PASSWORD)
@@ -37,7 +37,7 @@ def desk(database: Database, database_config: Config) -> ServiceContext:
 
 
 def logged_in(desk: ServiceContext, name: str) -> ServiceContext:
-    """Return the desk of somebody who logs in."""
+    """Return the context of a person who logs in."""
     secret = log_in(desk.database, name, PASSWORD, HERE)
     assert secret is not None
     with desk.database.reading() as session:

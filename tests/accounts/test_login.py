@@ -43,7 +43,7 @@ def guess_names(database: Database, number: int) -> None:
 
 
 def let_pass(database: Database, time: timedelta) -> None:
-    """Move what is stored into the past."""
+    """Move the stored failures into the past."""
     with database.session() as session:
         for row in session.scalars(select(FailedLogin)):
             row.at -= time

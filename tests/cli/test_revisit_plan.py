@@ -134,7 +134,7 @@ def test_a_plan_foretells_how_fresh_its_visits_keep_pages_that_change_at_random(
         )
         rows = session.execute(select(Document.id, Document.url).where(Document.item_id == plan.item.id))
         number = {identity: int(url.rsplit("/")[-1]) for identity, url in rows}
-    order = np.array([number[document] for document in plan.beliefs.histories.documents.tolist()])
+    order = np.array([number[document] for document in plan.estimates.histories.documents.tolist()])
     fresh = np.array([true_freshness(changes[page], plan.due[plan.pages == place]) for place, page in enumerate(order)])
     error = fresh.std() / np.sqrt(pages)
     assert abs(fresh.mean() - plan.freshness(plan.fresh)) < 3 * error

@@ -16,7 +16,7 @@ from tests.support.pywb import ask, serving
 
 
 class Collected(NamedTuple):
-    """The demo's web, collected once for all tests of this file."""
+    """The demo site, collected once for all tests of this file."""
 
     home: Path
     urn: str

@@ -143,7 +143,7 @@ def tool(name: str, *arguments: str | Path) -> str:
 
 
 def spoil(path: Path, offset: int | None) -> None:
-    """Turn round some bits within a record."""
+    """Flip some bits within a record."""
     assert offset is not None
     content = bytearray(path.read_bytes())
     content[offset + 200] ^= 0xFF

@@ -27,12 +27,12 @@ from tests.support.waits import TIMEOUT_SECONDS
 SERVERS = [f"127.0.0.{number}" for number in range(1, 9)]
 PAGES = 6
 SLACK = 0.02
-"""Seconds by which the two processes' sense of time may differ."""
+"""Tolerated difference of the clocks of two processes, in seconds."""
 
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    """Pages on eight servers; every first page names the other pages of its server and the first of the next."""
+    """Pages on eight servers; each first page links to the other pages of its server and to the next server."""
     routes: dict[str, Route] = {}
     with Web(routes, SERVERS) as served:
         for number, server in enumerate(SERVERS):

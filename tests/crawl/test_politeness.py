@@ -12,7 +12,7 @@ from tests.support.crawls import collect, describe, states
 
 PATHS = [f"/{number}" for number in range(6)]
 SLACK = 0.01
-"""Seconds by which the two processes' sense of time may differ."""
+"""Tolerated difference of the clocks of two processes, in seconds."""
 
 
 def small_web(**more: Route) -> Web:

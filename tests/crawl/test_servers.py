@@ -27,7 +27,7 @@ def serve() -> Web:
 
 
 def fill(web: Web, *addresses: str) -> None:
-    """Give each server a first page that names some others, and the base server a page that names them all."""
+    """Give each server a first page with links, and the base server a page that links to all of them."""
     doors = [web.url("/", address) for address in addresses]
     web.routes[f"{BASE}/"] = Answer(page("Base", doors))
     for address in addresses:

@@ -21,7 +21,7 @@ from tests.support.waits import TIMEOUT_SECONDS
 
 @pytest.fixture
 def web() -> Iterator[Web]:
-    """A base document, one that never comes, and servers that are slow to give up their robots.txt."""
+    """A base document, a page that never responds, and servers with a slow robots.txt."""
     links = ["/never", *(f"/{number}" for number in range(9))]
     answers = {f"/{number}": Answer(page(str(number))) for number in range(9)}
     with Web({"/": Answer(page("Base", links)), "/never": silence, **answers}, ["127.0.0.1", "127.0.0.2"]) as served:

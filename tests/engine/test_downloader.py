@@ -31,7 +31,7 @@ ANSWERS = {
 
 
 def site(peer: Peer) -> None:
-    """Answer by the path."""
+    """Respond according to the path."""
     while request := peer.read_request():
         path = request.split()[1]
         if path == b"/late":
@@ -50,7 +50,7 @@ def server() -> Iterator[RawServer]:
 
 
 def crawl(server: RawServer, paths: str, stopping: str = "", **settings: Any) -> dict[str, dict[str, Any]]:
-    """What the spider made of each path."""
+    """The item of each path."""
     command = [sys.executable, handler_crawl.__file__, server.url, paths, stopping, json.dumps(settings)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -25,7 +25,7 @@ def read_of(database: Database, urn: str, most_rows: int | None = None) -> Obser
 
 
 def known_of(database: Database, urn: str) -> dict[str, tuple[int, int, float]]:
-    """Return of each page how many visits told of it, how many of a change, and for how long it was quiet."""
+    """Return the number of visits, the number of changes, and the time without change of each page."""
     histories = read_of(database, urn).ledger.histories()
     with database.reading() as session:
         urls = dict(session.execute(select(Document.id, Document.url)).all())

@@ -28,7 +28,7 @@ QUICK, SLOW = "http://quick.fc.ul.pt/", "http://slow.fc.ul.pt/"
 
 
 def week(database: Database, pages: int = 30, **values: Any) -> None:
-    """Collect some pages once a day: those of one server change every day, and those of the other hardly ever."""
+    """Store daily items of two servers: pages of one change every day, those of the other hardly ever."""
     publish(database, **values)
     for day in range(7):
         sights: dict[str, Sight] = {}
@@ -131,7 +131,7 @@ def test_a_delay_of_zero_is_planned_with_a_minimum(sqlite: Database) -> None:
 def test_pages_can_be_weighted_by_depth(sqlite: Database) -> None:
     week(sqlite)
     equal, by_depth = plan_of(sqlite, visits=20), plan_of(sqlite, visits=20, weights="depth")
-    depths = by_depth.beliefs.histories.depths
+    depths = by_depth.estimates.histories.depths
     assert depths[by_depth.pages].mean() < depths[equal.pages].mean()
 
 

@@ -28,7 +28,7 @@ HOUR = timedelta(hours=1)
 
 
 def refreshed(database: Database, honest: bool = True, name: str = "fcul") -> str:
-    """Make a refresh item each of whose pages was visited, with chances that are true or not."""
+    """Create a refresh item with one visit to each page, and with right or wrong predictions."""
     publish(database, name)
     sights = {f"http://www.fc.ul.pt/{page}": Sight(f"{page}") for page in range(PAGES)}
     first = collected(database, days(0), sights, name)

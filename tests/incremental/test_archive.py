@@ -41,7 +41,7 @@ PAGES = {
 
 @pytest.fixture
 def carried(database: Database, database_config: Config) -> tuple[str, str]:
-    """The urns of an item and of one that began with what it has, and never visited a page."""
+    """The urns of an item and of a refresh item that copied it and made no visit."""
     first = archive(database_config, database, 1, PAGES, refresh=True, every="monthly")
     with database.session() as session:
         session.execute(update(Document).values(collected_at=JANUARY))

@@ -29,7 +29,7 @@ from tests.support.item_lifecycles import item
 DELAY = 0.15
 SLACK = 0.02
 LATER = 3600.0
-"""Seconds until some pages are visited once more, unless that is brought forward."""
+"""Seconds until some pages are visited again, unless the test moves the time."""
 
 
 @pytest.fixture
@@ -132,7 +132,7 @@ def check_documents(database: Database, web: LivelyWeb, first: str, second: str)
 
 
 def check_index(config: Config, urn: str) -> None:
-    """Every answer is in the index, and what the tools of the archive world find in the files, the index has."""
+    """Check that every response is in the index, and that the index has all records that warcio finds."""
     ours = (config.items / urn / "indexes" / "index.cdxj").read_text().splitlines()
     theirs = tool("cdxj-indexer", "--sort", *files(config, urn)).splitlines()
     assert ours == sorted(theirs)

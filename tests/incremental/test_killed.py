@@ -21,7 +21,7 @@ SERVERS, PAGES = 4, 6
 DELAY = 0.15
 SLACK = 0.02
 LATER = 3600.0
-"""Seconds until pages are visited once more, unless that is brought forward."""
+"""Seconds until pages are visited again, unless the test moves the time."""
 
 
 def test_each_visit_is_made_once_although_collectors_are_killed(
@@ -71,7 +71,7 @@ def check_visits(database: Database, urn: str) -> None:
 
 
 def check_what_was_asked(web: WeeklyWeb, before: int, visits: int) -> None:
-    """Whoever was killed had asked for one document of each server at most that it could not store."""
+    """Check that each killed collector made at most one request to each server without storing the response."""
     asked = web.visits[before:]
     assert visits <= len(asked) <= visits + SERVERS
     by_server = Counter(visit.server for visit in asked)

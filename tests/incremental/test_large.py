@@ -27,7 +27,7 @@ FULL = "TARANTULA_FULL_SIZE" in os.environ
 SIZE = 1_000_000 if FULL else 2_000
 SERVERS, LINKS = 100, 3
 SECONDS = 90
-"""For a million documents, on two cores that others use too."""
+"""Limit in seconds for a million documents on two shared cores."""
 BASE = "http://site.example/"
 AGO = datetime.now(UTC) - timedelta(days=7)
 

@@ -47,7 +47,7 @@ def url(page: str) -> str:
 
 
 def first_item(database: Database, config: Config, **fields: Any) -> str:
-    """Make an archived item of a publication that is refreshed, with a document in each of many states."""
+    """Create an archived item of a publication with `refresh`, with documents in many states."""
     describe(database, "site", base_url=BASE, **{"refresh": True, "every": "daily", **fields})
     urn = prepare_item(config, "site")
     with database.session() as session:
@@ -81,7 +81,7 @@ def rows(database: Database, urn: str) -> dict[str, Document]:
 
 
 def refreshed(database: Database, config: Config, visits: Mapping[str, list[float]]) -> tuple[str, VisitTable]:
-    """Make an item that keeps the first one fresh, with visits so many seconds from now."""
+    """Create a refresh item of the first one, with visits after the given seconds."""
     urn = prepare(database, config, "site", chosen({url(page): times for page, times in visits.items()}))
     change(database, urn, state=ItemState.COLLECTING, started_at=NOW)
     return urn, VisitTable(item(database, urn).id, NOW)
@@ -264,7 +264,7 @@ def test_a_refresh_item_ends_at_its_deadline_unless_new_pages_wait(sqlite: Datab
 
 
 def finish(database: Database, urn: str) -> None:
-    """Let nothing wait but visits."""
+    """Finish all waiting documents, so that only visits are left."""
     with database.session() as session:
         mine = Document.item_id == find_item(session, urn).id
         session.execute(update(Document).where(mine, Document.state == -6).values(state=404))

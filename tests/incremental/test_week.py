@@ -37,14 +37,14 @@ from tests.support.waits import TIMEOUT_SECONDS
 FULL = "TARANTULA_FULL_SIZE" in os.environ
 PAGES, WEEK = (2000, 134.0) if FULL else (100, 16.0)
 VISITS = PAGES * 7 // 5
-"""A fifth of what it takes to collect all of them every day."""
+"""A fifth of the visits that a full collection every day needs."""
 DELAY = 0.02
 SLACK = 0.01
 MADE = 0.99 if FULL else 0.8
-"""Of the visits. Where a week takes a few seconds, some of them fall away if others use the machine."""
+"""Share of visits that must be made. A simulated week takes seconds, so that a busy machine drops some."""
 SEED = 2007
 SURE = 1e9
-"""Changes that are believed to be seen, where there is no doubt."""
+"""Number of changes in the prior of a rate that is known."""
 MUCH_LATER = 3600.0
 
 
@@ -57,7 +57,7 @@ class Planned(NamedTuple):
 
 
 def plan(rates: Floats, policy: str, visits: int = VISITS) -> Planned:
-    """Plan by rates that are known, and foretell what that finds."""
+    """Plan with known rates, and predict the freshness."""
     nowhere, sure = np.zeros(PAGES), np.full(PAGES, SURE)
     known = UncertainPages.of(sure, sure / rates, nowhere, nowhere.astype(np.int64))
     schedule = PLANNING_POLICIES[policy](known, PerServerLimits(WEEK, np.array([DELAY]), visits, np.array([np.inf])))
@@ -95,7 +95,7 @@ def test_a_week_is_as_fresh_as_predicted(sqlite: Database, config: Config) -> No
 
 @pytest.mark.skipif(not FULL, reason="set TARANTULA_FULL_SIZE to run it")
 def test_a_week_of_items_with_learned_rates(sqlite: Database, config: Config) -> None:
-    """Each day is an item that plans by what those before it saw. The site stands still while a collector starts."""
+    """Run one item a day, each planned from the previous ones. The site does not change while a collector starts."""
     rates, seen = rates_of(PAGES, SEED), list[tuple[int, float, int]]()
     with WeeklyWeb(rates, WEEK, SEED, servers=1) as web:
         describe(sqlite, "week", base_url=web.url(), robots=False, refresh=True, max_duration="1h", convert=False)
@@ -123,12 +123,12 @@ def test_a_week_of_items_with_learned_rates(sqlite: Database, config: Config) ->
 
 
 def plan_of_a_day(session: Session, item: Item, _begins_at: datetime, _horizon: float) -> Iterable[PlannedVisit]:
-    """Plan by what is known now."""
+    """Plan from the observations so far."""
     return planned_visits(session, item, datetime.now(UTC), WEEK / 7)
 
 
 def prepare_week(database: Database, config: Config, web: WeeklyWeb, plans: list[Planned]) -> str:
-    """Make the refresh item, whose week begins much later unless that is brought forward."""
+    """Create the refresh item, whose week begins much later unless the test moves it."""
     servers = [web.server(address) for address in web.addresses]
 
     def planner(session: Session, item: Item, _now: datetime, _horizon: float) -> Iterable[PlannedVisit]:
@@ -148,14 +148,14 @@ def is_collecting(database: Database) -> bool:
 
 
 def begin_week(database: Database, web: WeeklyWeb, urn: str) -> None:
-    """Let the week begin as soon as the collector has surely had its first look."""
+    """Begin the week after the first poll of the collector."""
     begins = time.time() + 2.0
     bring_forward(database, urn, web.begins - begins)
     web.begins = begins
 
 
 def freshness(database: Database, web: WeeklyWeb, urn: str, address: str) -> Floats:
-    """Return how fresh each page of a server was, by its changes and by when the deposit got which of its versions."""
+    """Return the freshness of each page of a server, from its changes and the times of its captures."""
     by_page: dict[int, list[tuple[float, int]]] = {number: [(0.0, 0)] for number in range(PAGES)}
     for number, at, version in seen_in(database, web, urn, address):
         by_page[number].append((at, version))
@@ -163,7 +163,7 @@ def freshness(database: Database, web: WeeklyWeb, urn: str, address: str) -> Flo
 
 
 def seen_in(database: Database, web: WeeklyWeb, urn: str, address: str) -> Iterator[tuple[int, float, int]]:
-    """Yield which version of which page the deposit got in which second of the week."""
+    """Yield page, version and second of the week of each capture."""
     visits = visits_of(database, urn)
     for number in range(PAGES):
         versions = web.versions(number)
@@ -173,7 +173,7 @@ def seen_in(database: Database, web: WeeklyWeb, urn: str, address: str) -> Itera
 
 
 def check_manners(web: WeeklyWeb, before: int) -> None:
-    """No server was visited sooner than it may be, nor more often than was planned."""
+    """Check that no pause was broken and no more visits were made than planned."""
     for address in web.addresses:
         times = [visit.time for visit in web.visits[before:] if visit.server == web.server(address)]
         assert MADE * VISITS <= len(times) <= VISITS

@@ -33,7 +33,7 @@ def gate() -> Event:
 
 @pytest.fixture
 def web(gate: Event) -> Iterator[Web]:
-    """A base document, and one that is kept back until the gate is opened."""
+    """A base document, and a page that is held back until the gate is opened."""
     with Web({"/": Answer(page("Base", ["/slow"])), "/slow": held_back(gate, Answer(page("Slow")))}) as served:
         yield served
         gate.set()

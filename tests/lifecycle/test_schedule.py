@@ -44,7 +44,7 @@ def live(kills: int, daemons: int, span: tuple[date, date]) -> None:
 
 
 def planned(database: Database) -> dict[str, list[datetime]]:
-    """Return when the items of each publication were planned, in the order in which they were made."""
+    """Return the planned times of the items of each publication, in the order of creation."""
     found = defaultdict(list)
     with database.session() as session:
         rows = session.execute(

@@ -35,14 +35,14 @@ A, B = "http://192.0.2.1/a", "http://192.0.2.1/b"
 
 
 def take(database: Database, url: str, later: timedelta = timedelta(0)) -> AcceptedSuggestion:
-    """Have a URL collected, without asking the rules."""
+    """Accept a URL without checking scope."""
     with database.session() as session:
         publication_for_suggestions(session, NAME)
         return accept_suggestion(session, NAME, url, datetime.now(UTC) + later)
 
 
 def finish(database: Database, suggested: AcceptedSuggestion, state: int = 200) -> None:
-    """Let a document be done with, as a collector does."""
+    """Set a document to a final state, as a collector does."""
     with database.session() as session:
         values = {"state": state, "collected_at": datetime.now(UTC)}
         session.execute(update(Document).where(Document.id == suggested.document).values(**values))

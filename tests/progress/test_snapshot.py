@@ -26,7 +26,7 @@ from tests.support.item_lifecycles import new_item
 
 @pytest.fixture
 def urn(database: Database, database_config: Config) -> str:
-    """An item with twelve documents that wait, beside its base document."""
+    """An item with its base document and twelve waiting documents."""
     urn = new_item(database_config, database, delay=2)
     with database.session() as session:
         item = find_item(session, urn)
@@ -37,7 +37,7 @@ def urn(database: Database, database_config: Config) -> str:
 
 
 def finish(database: Database, urn: str, *states: int, at: datetime | None = None) -> None:
-    """End as many waiting documents, in these states."""
+    """Finish one waiting document for each of the states."""
     with database.session() as session:
         item = find_item(session, urn).id
         waiting = session.scalars(
