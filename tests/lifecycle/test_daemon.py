@@ -76,8 +76,8 @@ def test_a_due_item_is_archived_although_collector_and_daemon_are_killed(
     assert item is not None
     assert (daemon.returncode, err) == (0, ""), out + err
     assert item.urn == f"due-{start_at:%Y%m%dT%H%M%S}"
-    assert "The daemon ends" in out
-    assert f"A process of {item.urn} died (1 so far)" in out
+    assert "The daemon stops" in out
+    assert f"A process of {item.urn} crashed (1 so far)" in out
     assert listener.titles() == [f"{item.urn} is archived"]
     assert set(states(database).values()) == {200}
     assert (config.archived / item.urn).is_dir()

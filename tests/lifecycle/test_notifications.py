@@ -100,5 +100,5 @@ def test_an_address_is_given_up_after_the_last_try(sqlite: Database, config: Con
 def test_invalid_addresses_are_refused(address: str, config: Config) -> None:
     with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
         read_config({"name": "fcul", "base_url": "http://www.fc.ul.pt/", "notify": address})
-    with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: An address"):
+    with pytest.raises(TarantulaError, match="TARANTULA_NOTIFY: Apprise does not support"):
         check_notify_addresses(config.model_copy(update={"notify": address}))

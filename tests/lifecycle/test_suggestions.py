@@ -175,17 +175,17 @@ def test_the_number_of_waiting_suggestions_is_limited(sqlite: Database, monkeypa
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("", "not a URL that a browser could read"),
-        ("ftp://ftp.example/a", "http and https only, and this is ftp"),
-        ("javascript:alert(1)", "http and https only"),
+        ("", "It is not a valid URL"),
+        ("ftp://ftp.example/a", "Only http and https are collected, and this is ftp"),
+        ("javascript:alert(1)", "Only http and https are collected"),
         ("http://127.0.0.1:9/", "The server 127.0.0.1:9 is at the private address 127.0.0.1."),
         ("http://[::1]/", "is at the private address ::1."),
         ("http://169.254.169.254/latest/meta-data", "is at the private address"),
         ("http://0x7f.1/", "is at the private address 127.0.0.1."),
         ("localhost", "is at the private address"),
-        ("http://user:secret@192.0.2.1/", "carries a user name"),
+        ("http://user:secret@192.0.2.1/", "has a user name"),
         ("http://192.0.2.1/" + "a" * 9000, "8,192 is the limit"),
-        ("http://192.0.2.1/\ud800", "suggestions does not accept it|could read"),
+        ("http://192.0.2.1/\ud800", "suggestions does not accept it|not a valid URL"),
     ],
 )
 def test_an_uncollectable_url_is_refused_with_a_reason(
