@@ -1,4 +1,4 @@
-"""The installation, as its environment describes it."""
+"""Configuration from environment variables."""
 
 from __future__ import annotations
 

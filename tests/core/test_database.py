@@ -1,4 +1,4 @@
-"""Opening a database: made, migrated, used by several at once."""
+"""Opening a database: new, old, newer, locked, and by several processes at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Databases that cannot be used: a sentence each, and nothing changed."""
+"""Messages for errors of SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The states, and the legal moves of an item."""
+"""States and transitions."""
 
 from __future__ import annotations
 

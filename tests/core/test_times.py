@@ -1,4 +1,4 @@
-"""Periods, dates and durations of a publication."""
+"""Dates, durations, periods and time zones."""
 
 from __future__ import annotations
 

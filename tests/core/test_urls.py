@@ -1,4 +1,4 @@
-"""What an address is."""
+"""Canonical URLs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an exchange holds, and how connections are used again."""
+"""The client against real loopback servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Content codings, whole, broken, and enormous."""
+"""Decompression and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Servers that misbehave, one a case: each ends with the right state and a sentence."""
+"""Misbehaving servers: each case ends with the right state and message."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def dripping_body(peer: Peer) -> None:
 
 @dataclass
 class Case:
-    """A server, and what is to come of it."""
+    """A misbehaving server, and the expected error and message."""
 
     name: str
     handler: Handler
@@ -109,7 +109,7 @@ class Case:
 
 
 SOON = {"timeout": 1.5}
-"""Seconds, for servers that are to be waited for in vain; others are to get as far as they can within them."""
+"""Timeout in seconds for servers that never respond; all others respond faster."""
 SMALL = {"max_size": 1_000_000}
 PRIVATE_HOSTS = ["127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "169.254.169.254", "10.1.2.3"]
 CASES = [

@@ -1,3 +1,5 @@
+"""Media types by header, extension and content."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,3 +1,5 @@
+"""Pauses between visits."""
+
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
@@ -30,7 +32,7 @@ class Clock:
 
 
 def after(delay: float, *events: int | str, crawl_delay: float | None = None) -> list[float]:
-    """The pauses after each event: a status, or ``fail``."""
+    """Return the pauses after each event: a status, or ``fail``."""
     politeness = Politeness(delay, clock=Clock())
     politeness.set_crawl_delay(SERVER, crawl_delay)
     pauses = []

@@ -1,4 +1,4 @@
-"""Requests that go through a proxy."""
+"""Fetches through a proxy."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ runners = pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
 
 
 def tunnel(peer: Peer) -> None:
-    """Answer CONNECT, and carry bytes both ways."""
+    """Accept CONNECT, and relay bytes in both directions."""
     host, _, port = peer.read_request().split()[1].decode().rpartition(":")
     peer.write(b"HTTP/1.0 200 Connection established\r\n\r\n")
     with socket.create_connection((host, int(port))) as onward:

@@ -1,4 +1,4 @@
-"""The bytes of a request."""
+"""Requests and proxies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names and the addresses that they lead to."""
+"""Name resolution and private addresses."""
 
 from __future__ import annotations
 

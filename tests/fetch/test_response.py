@@ -1,4 +1,4 @@
-"""Answers as they arrive, in whatever pieces."""
+"""Response parsing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
 def read(*pieces: bytes, method: str = "GET", closed: bool = False) -> ResponseReader:
-    """Read an answer that arrives in these pieces."""
+    """Parse a response that arrives in these pieces."""
     reader = ResponseReader(FetchRequest("http://example.org/", method=method, max_size=1_000_000), max_head=10_000)
     for piece in pieces:
         reader.feed(piece)
@@ -133,7 +133,7 @@ def test_framing_is_kept() -> None:
 
 @st.composite
 def answers(draw: st.DrawFn) -> tuple[bytes, bytes, bytes]:
-    """A head, a body on the wire, and its payload."""
+    """Generate a head, a body as transferred, and its payload."""
     payload = draw(st.binary(max_size=300))
     newline = draw(st.sampled_from([b"\r\n", b"\n"]))
     head = newline.join([b"HTTP/1.1 200 OK", b"X: y", b"%s", b"", b""])

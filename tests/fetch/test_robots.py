@@ -1,3 +1,5 @@
+"""robots.txt."""
+
 from __future__ import annotations
 
 import logging

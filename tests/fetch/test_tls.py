@@ -1,4 +1,4 @@
-"""Encrypted connections: the cipher is told, and what is wrong with a certificate."""
+"""TLS connections and certificate errors."""
 
 from __future__ import annotations
 

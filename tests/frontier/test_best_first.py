@@ -1,4 +1,4 @@
-"""The server with most waiting is next, whatever happens to the numbers while it is offered."""
+"""Best-first takes the server with most waiting documents, also while the counts change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The URL scheduler of the 2021 specification: its rules, its commands, its three strategies."""
+"""The URL scheduler of 2021, compared with a model of its specification."""
 
 from __future__ import annotations
 

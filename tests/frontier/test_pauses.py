@@ -1,4 +1,4 @@
-"""A server is left alone while it is visited, and for a while after."""
+"""Pauses of a server, and requests in parallel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In which order servers are served."""
+"""The order of servers in each strategy."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_within_a_server_the_root_comes_first_then_what_was_known_first(name: st
 
 
 class MyOrder(BreadthFirst):
-    """A strategy of one's own."""
+    """A custom strategy."""
 
 
 def test_a_strategy_of_ones_own_is_found_by_its_import_path() -> None:

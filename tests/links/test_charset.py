@@ -1,4 +1,4 @@
-"""Which characters the bytes of a document mean."""
+"""Character encodings."""
 
 from __future__ import annotations
 

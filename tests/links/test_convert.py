@@ -1,4 +1,4 @@
-"""References replaced, and nothing else."""
+"""Conversion of links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes that are no link values stay as they are, in every charset."""
+"""Conversion changes references and no other byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""References replaced in XHTML, SVG, feeds and sitemaps."""
+"""Conversion of links in XML."""
 
 from __future__ import annotations
 

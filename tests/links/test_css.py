@@ -1,4 +1,4 @@
-"""What stylesheets ask for."""
+"""References in CSS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Links in sitemaps, RSS, Atom and robots.txt."""
+"""Links of sitemaps, RSS and Atom."""
 
 from __future__ import annotations
 

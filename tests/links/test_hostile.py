@@ -1,4 +1,4 @@
-"""No bytes, however many and however bad, stop the extraction of links."""
+"""Extraction survives any bytes, however many."""
 
 from __future__ import annotations
 

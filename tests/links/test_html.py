@@ -1,4 +1,4 @@
-"""All places where links live in HTML, XHTML and SVG."""
+"""Links of HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ N, R = LinkKind.NAVIGATION, LinkKind.REQUISITE
 
 
 def found(markup: str, media_type: str | None = "text/html") -> list[tuple[str, LinkKind]]:
-    """The links of a page, written as short as they can be."""
+    """Return the links of a page in a short notation."""
     links = extract_links(markup.encode(), media_type, PAGE)
     return [(url.removeprefix("http://a.test/dir/"), kind) for url, kind in links]
 

@@ -1,4 +1,4 @@
-"""Pages that break every rule of HTML still give what a browser sees."""
+"""Invalid HTML gives the links that a browser sees."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ ALL_PARSED = """() => Array.from(document.querySelectorAll('iframe')).every(
 
 
 class AwfulServer(BaseHTTPRequestHandler):
-    """Serves every awful page, and at the root a page that frames them all."""
+    """Serves every invalid page, and at the root a page with all of them in frames."""
 
     protocol_version = "HTTP/1.1"
 
@@ -124,7 +124,7 @@ class AwfulServer(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Do not log."""
 
 
 @pytest.fixture(scope="module")

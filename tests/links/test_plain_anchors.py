@@ -1,4 +1,4 @@
-"""Links that are written as most are, which are converted a page at a time, among those that only look so."""
+"""The fast path of conversion for plainly written anchors."""
 
 from __future__ import annotations
 

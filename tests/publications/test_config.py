@@ -1,4 +1,4 @@
-"""What may be said of a publication, and what is said of that which may not."""
+"""Validation of a publication's configuration."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Server patterns."""
+
 from __future__ import annotations
 
 import pytest

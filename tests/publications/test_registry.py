@@ -1,4 +1,4 @@
-"""Publications in the database, and the items that begin from them."""
+"""Stored publications."""
 
 from __future__ import annotations
 

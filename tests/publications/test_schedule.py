@@ -1,4 +1,4 @@
-"""When publications are due: periods, first dates, short months, and clocks that change."""
+"""Due times, across daylight saving changes and short months."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Verdicts on candidates."""
+
 from __future__ import annotations
 
 import pytest

@@ -1,4 +1,4 @@
-"""Traps, each stopped by its own rule, and honest URLs, stopped by none."""
+"""Rules against crawler traps."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def judged(rule: ScopeRule[Candidate], path: str, via: str = "", kind: LinkKind 
 
 
 def chain(rule: ScopeRule[Candidate], *paths: str) -> int | None:
-    """Return at which of some paths, each named by the one before, a rule refuses."""
+    """Return the index of the first path that a rule refuses; each path is a link on the previous one."""
     for place, (via, path) in enumerate(pairwise(paths), 1):
         if judged(rule, path, via):
             return place

@@ -1,3 +1,5 @@
+"""Sets of wanted types."""
+
 from __future__ import annotations
 
 import pytest

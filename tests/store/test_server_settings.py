@@ -1,4 +1,4 @@
-"""What is decided for servers, and what an item met of them."""
+"""Per-server settings."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BASE, OTHER = "www.fc.ul.pt", "www.sapo.pt"
 
 
 def item_with(database: Database, *documents: tuple[str, str, int, str | None]) -> str:
-    """Return the urn of an item that has some documents: server, path, state, rule."""
+    """Return the urn of an item with some documents, given as server, path, state and rule."""
     describe(database, "fcul", base_url=f"http://{BASE}/")
     with database.session() as session:
         item = create_item(session, registry.get_publication(session, "fcul"), datetime.now(UTC))
