@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Annotated, Protocol, Self
+from typing import Annotated, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from turbohtml import Document, Element, XPath, parse
@@ -13,13 +13,6 @@ from tarantula.streams.texts import check_pattern
 
 LONGEST_SELECTOR = 1000
 _SMALL = parse("<p>1</p>")
-
-
-class SmartString(Protocol):
-    """A string that knows its element, as lxml returns."""
-
-    def getparent(self) -> Element:
-        """Return the element that contains the text."""
 
 
 def check_css(selector: str) -> str:

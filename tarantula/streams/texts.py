@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 10_000
 """Maximum number of characters of one value."""
+LONGEST_PATTERN = 500
+PATTERN_TIMEOUT_SECONDS = 0.05
+"""Time limit of a search, against catastrophic backtracking."""
 
 
 class TextTooLong(ValueError):
@@ -30,11 +33,6 @@ def fold_text(text: str) -> str:
     """Return a text in lower case without accents, with single spaces."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return " ".join("".join(letter for letter in letters if not unicodedata.combining(letter)).split())
-
-
-LONGEST_PATTERN = 500
-PATTERN_TIMEOUT_SECONDS = 0.05
-"""Time limit of a search, against catastrophic backtracking."""
 
 
 class PatternTimeout(ValueError):

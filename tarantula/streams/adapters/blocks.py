@@ -28,6 +28,9 @@ _MOST_PATHS = 200
 
 BlockStructure = frozenset[str]
 """Tag paths from a block to the elements inside it."""
+MOST_SHAPES = 8
+USUAL_SHARE = 0.8
+"""Smallest share of blocks with the same label for that label to be learned."""
 
 
 def block_structure(block: Element) -> BlockStructure:
@@ -84,11 +87,6 @@ def _child_elements(parent: object) -> list[Element]:
 def _ancestry(element: Element) -> list[tuple[str, str]]:
     above = islice((one for one in element.ancestors if isinstance(one, Element)), 4)
     return [(one.tag, one.attr("class") or "") for one in (element, *above)]
-
-
-MOST_SHAPES = 8
-USUAL_SHARE = 0.8
-"""Smallest share of blocks with the same label for that label to be learned."""
 
 
 class BlocksOptions(BaseModel):

@@ -16,6 +16,8 @@ from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 
 NOT_PAGE_TYPES = ("application/json", "application/pdf", "application/zip", "image/", "audio/", "video/", "font/")
 _OTHER_SIGNATURES = (b"%PDF-", b"\x89PNG", b"GIF8", b"PK\x03\x04", b"\xff\xd8\xff", b"\x1f\x8b")
+_ENTITY = re.compile(r"<!ENTITY")
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def parse_page(response: SourceResponse) -> Document:
@@ -70,10 +72,6 @@ def type_and_charset(content_type: str) -> tuple[str, str | None]:
     header["content-type"] = content_type[:200].replace("\n", " ").replace("\r", " ") or "text/html"
     charset = header.get_param("charset")
     return (header.get_content_type() if content_type else "", charset if isinstance(charset, str) else None)
-
-
-_ENTITY = re.compile(r"<!ENTITY")
-_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def check_no_entities(response: SourceResponse) -> None:

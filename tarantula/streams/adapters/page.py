@@ -37,6 +37,7 @@ from tarantula.streams.texts import extract_text
 MOST_SELECTED = 100
 """Maximum number of matching elements that are searched for a common text."""
 _NO_ELEMENT = Element("data")
+PAGE_TYPES = ("text/html", "application/xhtml+xml")
 
 
 class PageField:
@@ -139,9 +140,6 @@ class PageField:
 
 def _several_match(count: int) -> str:
     return f"The selector matches {count:,} elements, not one. Write a narrower one, or set nth."
-
-
-PAGE_TYPES = ("text/html", "application/xhtml+xml")
 
 
 class PageOptions(BaseModel):

@@ -101,7 +101,7 @@ def _digest(identity: str) -> str:
     return blake2b(identity.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
-def identity_of(texts: dict[str, str]) -> str:
+def _identity(texts: dict[str, str]) -> str:
     """Return an identifier for a row without a name: all its texts."""
     return "\n".join(f"{key}={text}" for key, text in sorted(texts.items()))
 
@@ -131,10 +131,6 @@ def add_rows_by_mode(
         add_named_rows([NamedRow(texts[key], texts) for texts in rows if texts.get(key)], only, reading)
         mark_missing_fields(source, reading)
     else:
-        new = [
-            NewsRow("\n".join(f"{name}={text}" for name, text in sorted(texts.items())), texts)
-            for texts in rows
-            if texts
-        ]
+        new = [NewsRow(_identity(texts), texts) for texts in rows if texts]
         reading.rows, reading.memory = unseen_rows(new, reading.memory, response)
         reading.news = True

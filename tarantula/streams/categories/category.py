@@ -19,6 +19,10 @@ from tarantula.streams.sources.request import RequestMethod, check_method
 CATEGORY_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 TEMPLATE_WORD = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+LONGEST_ANSWER = 2000
+_WORDS = re.compile(r"[\w.^=:@+-]+")
+_NUMBERS = re.compile(r"[+-]?\d+(?:\.\d+)?")
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 
 class AnswerKind(StrEnum):
@@ -118,12 +122,6 @@ class Category(BaseModel):
         if missing := sorted(used - questions):
             raise ValueError(f"The form does not ask for {', '.join(missing)}.")
         return self
-
-
-LONGEST_ANSWER = 2000
-_WORDS = re.compile(r"[\w.^=:@+-]+")
-_NUMBERS = re.compile(r"[+-]?\d+(?:\.\d+)?")
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9_]+")
 
 
 def source_from_answers(category: Category, answers: Mapping[str, str]) -> dict[str, Any]:

@@ -26,6 +26,27 @@ if TYPE_CHECKING:
 STEP_TIMEOUT_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
 """Maximum time for scripts to become idle after a step."""
+RENDER_TIMEOUT_SECONDS = 60.0
+"""Maximum time for opening the page and all steps."""
+LARGEST_BODY_BYTES = 5_000_000
+"""Maximum size of the page and of each response."""
+MOST_REQUESTS = 200
+"""Maximum number of requests of one page."""
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
+SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
+"""Resource types that do not change the text of a page."""
+_FORWARDED_HEADERS = (
+    "cookie",
+    "content-type",
+    "referer",
+    "origin",
+    "x-requested-with",
+    "authorization",
+    "accept-language",
+)
+_DROPPED_HEADERS = frozenset(
+    {b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"}
+)
 
 
 async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
@@ -74,29 +95,6 @@ async def _execute(page: Page, action: BrowserAction, where: str, value: str) ->
 
 def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".") + "."
-
-
-RENDER_TIMEOUT_SECONDS = 60.0
-"""Maximum time for opening the page and all steps."""
-LARGEST_BODY_BYTES = 5_000_000
-"""Maximum size of the page and of each response."""
-MOST_REQUESTS = 200
-"""Maximum number of requests of one page."""
-NO_HEADERS: Mapping[str, str] = MappingProxyType({})
-SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
-"""Resource types that do not change the text of a page."""
-_FORWARDED_HEADERS = (
-    "cookie",
-    "content-type",
-    "referer",
-    "origin",
-    "x-requested-with",
-    "authorization",
-    "accept-language",
-)
-_DROPPED_HEADERS = frozenset(
-    {b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"}
-)
 
 
 class PickerBrowser:

@@ -26,6 +26,10 @@ LONGEST_WORD = 40
 _OTHER = re.compile(r"[^a-z0-9]+")
 _FIGURES = re.compile(r"[\d.:]+")
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
+DRAFT_NAME = "draft"
+"""Placeholder name of a source that has none yet."""
+NO_REQUEST: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
+"""Request fields to clear: the response has been fetched already."""
 
 
 def _word(text: str) -> str:
@@ -79,24 +83,18 @@ class DraftField:
         return self.guessed.unit if self.effective_kind == self.guessed.kind else ""
 
 
-DRAFT_NAME = "draft"
-"""Placeholder name of a source that has none yet."""
-NO_REQUEST: Mapping[str, Any] = {"variables": {}, "method": "GET", "headers": {}, "body": ""}
-"""Request fields to clear: the response has been fetched already."""
-
-
 class SourceDraft:
     """A source under construction in the picker; safe for use from several threads."""
 
     def __init__(
         self,
-        answer: SourceResponse,
+        response: SourceResponse,
         tree: PageTree | None = None,
         adapter: str = "page",
         options: Mapping[str, Any] | None = None,
         named_by: Mapping[str, Any] | None = None,
     ) -> None:
-        self.answer = answer
+        self.answer = response
         self.fields: list[DraftField] = []
         # A quick second click is handled in another thread while the first one is still being processed.
         self._turn = RLock()
@@ -107,10 +105,10 @@ class SourceDraft:
         self._mode: FollowMode | None = None
 
     @classmethod
-    def from_source(cls, answer: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
+    def from_source(cls, response: SourceResponse, values: Mapping[str, Any]) -> SourceDraft:
         """Return a draft with the values of a complete source, such as one made by a category."""
-        config = parse_source({"name": DRAFT_NAME, **values, "url": answer.url, **NO_REQUEST})
-        draft = cls(answer, None, config.adapter, config.options)
+        config = parse_source({"name": DRAFT_NAME, **values, "url": response.url, **NO_REQUEST})
+        draft = cls(response, None, config.adapter, config.options)
         draft.fields = [
             DraftField(
                 one.title or one.key,
@@ -147,20 +145,20 @@ class SourceDraft:
         """Return the field at a place of the document, if any."""
         return next((one for one in self.fields if one.place == place), None)
 
-    def remove(self, taken: DraftField) -> None:
+    def remove(self, field: DraftField) -> None:
         """Remove a field, if present."""
         with self._turn:
-            self.fields = [one for one in self.fields if one is not taken]
+            self.fields = [one for one in self.fields if one is not field]
             self._update_plans()
 
-    def restrict(self, taken: DraftField, part: str = "", attribute: str = "") -> None:
+    def restrict(self, field: DraftField, part: str = "", attribute: str = "") -> None:
         """Restrict a field to a part of the text or to an attribute; without either, use the whole text."""
         with self._turn:
-            pick = taken.pick
-            assert pick is not None, "only what was pointed at has parts"
+            pick = field.pick
+            assert pick is not None, "Only picked elements have parts."
             changed = Pick(pick.number, pick.element, " ".join(part.split()), attribute)
             changed.part_options()
-            taken.pick, taken.text = changed, changed.text
+            field.pick, field.text = changed, changed.text
             self._update_plans()
 
     @property
@@ -230,16 +228,16 @@ class SourceDraft:
         except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 
-    def _add(self, taken: DraftField) -> DraftField:
+    def _add(self, field: DraftField) -> DraftField:
         if len(self.fields) >= MOST_FIELDS:
             raise TarantulaError(f"A source has at most {MOST_FIELDS} fields.")
-        self.fields.append(taken)
+        self.fields.append(field)
         try:
             self._update_plans()
         except TarantulaError:
-            self.fields.remove(taken)
+            self.fields.remove(field)
             raise
-        return taken
+        return field
 
     def _update_plans(self) -> None:
         picks = [one.pick for one in self.fields if one.pick is not None]

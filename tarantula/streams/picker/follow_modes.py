@@ -15,6 +15,16 @@ from tarantula.streams.relocate.page_text import text_of
 from tarantula.streams.relocate.tables import TableGrid, grid_of
 from tarantula.streams.texts import fold_text
 
+LEAST_BLOCKS = 2
+"""Smallest number of blocks in a list."""
+LEAST_VALUES = 3
+"""Smallest number of single values in a list."""
+MOST_SIBLINGS = 1000
+"""Maximum number of siblings to compare."""
+_NOT_BLOCKS = frozenset(
+    {"html", "body", "head", "td", "th", "tbody", "thead", "tfoot", "table", "col", "colgroup", "option"}
+)
+
 
 class PickedCells(NamedTuple):
     """Positions of all picked elements in one table."""
@@ -73,17 +83,6 @@ def _naming_cell(cells: Sequence[Element | None]) -> Element | None:
     """Return the cell that names a row, as in the `table` adapter: the first with a letter."""
     there = [cell for cell in cells if cell is not None and text_of(cell)]
     return next((cell for cell in there if any(map(str.isalpha, text_of(cell)))), next(iter(there), None))
-
-
-LEAST_BLOCKS = 2
-"""Smallest number of blocks in a list."""
-LEAST_VALUES = 3
-"""Smallest number of single values in a list."""
-MOST_SIBLINGS = 1000
-"""Maximum number of siblings to compare."""
-_NOT_BLOCKS = frozenset(
-    {"html", "body", "head", "td", "th", "tbody", "thead", "tfoot", "table", "col", "colgroup", "option"}
-)
 
 
 class SimilarBlocks(NamedTuple):

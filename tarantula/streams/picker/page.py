@@ -24,47 +24,9 @@ from tarantula.streams.picker.client import PickerClient, PickerRequest
 
 MOST_ELEMENTS = 40_000
 """Maximum number of elements of a page shown in the picker."""
-
-
-class PageTree:
-    """The elements of a page, numbered in page order."""
-
-    def __init__(self, document: Document) -> None:
-        self.document = document
-        self.elements = [node for node in document.descendants if isinstance(node, Element)]
-        if len(self.elements) > MOST_ELEMENTS:
-            raise TarantulaError(
-                f"The page has {len(self.elements):,} elements; at most {MOST_ELEMENTS:,} can be shown. "
-                "Use selectors with `tarantula stream add`."
-            )
-
-    @classmethod
-    def of(cls, response: SourceResponse) -> PageTree:
-        """Parse a response as the adapters do."""
-        try:
-            return cls(parse_page(response))
-        except UnreadableResponse as error:
-            raise TarantulaError(str(error)) from error
-
-    @cached_property
-    def _numbers(self) -> dict[Element, int]:
-        return {element: number for number, element in enumerate(self.elements)}
-
-    def element(self, number: int) -> Element:
-        """Return the element with that number; raise `TarantulaError` if there is none."""
-        if not 0 <= number < len(self.elements):
-            raise TarantulaError("This element is not on the page. Open the page again.")
-        return self.elements[number]
-
-    def number(self, element: Element) -> int:
-        """Return the number of an element."""
-        return self._numbers[element]
-
-
 EMPTY_URL = "data:,"
 LONGEST_SHEET = 1_000_000
 """Maximum number of characters of a stylesheet."""
-
 _SIDES = ("top", "right", "bottom", "left")
 _CSS_PROPERTIES = """
     align-content align-items align-self background background-color border border-collapse border-color border-radius
@@ -85,35 +47,14 @@ ALLOWED_PROPERTIES = frozenset(
     }
 )
 """CSS properties allowed in style attributes."""
-
-
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\n\r\f])?+|.)"
 _CSS_NAME = re.compile(rf"(?<![\w\\-])(?:[\w-]++|{_ESCAPE})++(?=\()|@(?:[\w-]++|{_ESCAPE})++", re.DOTALL)
 """Names of functions and at-rules, which may contain CSS escapes."""
-
-
-def safe_css(text: str) -> str:
-    """Return a stylesheet with all references removed."""
-    text = _without_escapes(text[:LONGEST_SHEET])
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans_in_css(text):
-        pieces += (text[done:start], EMPTY_URL)
-        done = end
-    return "".join((*pieces, text[done:]))
-
-
-def _without_escapes(text: str) -> str:
-    """Replace function and at-rule names that contain escapes, which could hide a reference."""
-    return _CSS_NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
-
-
 NUMBER_ATTRIBUTE = "data-tarantula"
 """Attribute with the number of an element."""
 MOST_SHEETS, MOST_IMAGES = 20, 100
 """Maximum numbers of stylesheets and images shown."""
 _IMAGE_DATA_URLS = ("data:image/png", "data:image/gif", "data:image/jpeg", "data:image/webp")
-
 _TAGS = frozenset(
     "html body main section article aside header footer nav address h1 h2 h3 h4 h5 h6 hgroup div p hr pre blockquote "
     "ol ul li menu dl dt dd figure figcaption a abbr b bdi bdo br cite code data del dfn em i ins kbd mark q rp rt "
@@ -152,6 +93,64 @@ _REMOVED_TAGS = frozenset(
     "head script style link meta base title template noscript noframes noembed iframe frame frameset object embed "
     "applet param svg math canvas audio video source track map area portal xmp plaintext listing".split()
 )
+LARGEST_IMAGE_BYTES = 2_000_000
+PART_TIMEOUT_SECONDS = 15.0
+"""Timeout of one stylesheet or image."""
+IMAGE_TYPES = frozenset(
+    f"image/{kind}" for kind in ("png", "gif", "jpeg", "webp", "avif", "bmp", "svg+xml", "x-icon", "vnd.microsoft.icon")
+)
+
+
+class PageTree:
+    """The elements of a page, numbered in page order."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.elements = [node for node in document.descendants if isinstance(node, Element)]
+        if len(self.elements) > MOST_ELEMENTS:
+            raise TarantulaError(
+                f"The page has {len(self.elements):,} elements; at most {MOST_ELEMENTS:,} can be shown. "
+                "Use selectors with `tarantula stream add`."
+            )
+
+    @classmethod
+    def of(cls, response: SourceResponse) -> PageTree:
+        """Parse a response as the adapters do."""
+        try:
+            return cls(parse_page(response))
+        except UnreadableResponse as error:
+            raise TarantulaError(str(error)) from error
+
+    @cached_property
+    def _numbers(self) -> dict[Element, int]:
+        return {element: number for number, element in enumerate(self.elements)}
+
+    def element(self, number: int) -> Element:
+        """Return the element with that number; raise `TarantulaError` if there is none."""
+        if not 0 <= number < len(self.elements):
+            raise TarantulaError("This element is not on the page. Open the page again.")
+        return self.elements[number]
+
+    def number(self, element: Element) -> int:
+        """Return the number of an element."""
+        return self._numbers[element]
+
+
+def safe_css(text: str) -> str:
+    """Return a stylesheet with all references removed."""
+    text = _without_escapes(text[:LONGEST_SHEET])
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans_in_css(text):
+        pieces += (text[done:start], EMPTY_URL)
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+def _without_escapes(text: str) -> str:
+    """Replace function and at-rule names that contain escapes, which could hide a reference."""
+    return _CSS_NAME.sub(lambda name: "x" if "\\" in name[0] else name[0], text) if "\\" in text else text
+
 
 _sanitizer = Sanitizer(
     Policy(
@@ -286,13 +285,6 @@ def _doctype(tree: PageTree) -> str:
 
 
 Part = TypeVar("Part")
-
-LARGEST_IMAGE_BYTES = 2_000_000
-PART_TIMEOUT_SECONDS = 15.0
-"""Timeout of one stylesheet or image."""
-IMAGE_TYPES = frozenset(
-    f"image/{kind}" for kind in ("png", "gif", "jpeg", "webp", "avif", "bmp", "svg+xml", "x-icon", "vnd.microsoft.icon")
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,12 @@ _NUMBERS = re.compile(
     rf"(?<![\w.,]){NUMBER_PATTERN}(?:\s?(?:%|[€$£¥]|°[CF]|[A-Z]{{3}}\b|[a-zµ]{{1,3}}(?:/[a-z²³]{{1,3}})?\b))?"
 )
 _CHANGING_NUMBER = r"\d(?:[\d.,:]*\d)?"
+MOST_NEAR_NODES = 150
+"""Maximum number of nodes on each side to search for a label."""
+VALUE_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
+"""Attributes that may contain a value."""
+_NAMING_LABELS, _NEARBY_LABELS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
+"""Labels that name a value, and labels that are only near it."""
 
 
 def parts_in(text: str) -> list[str]:
@@ -82,14 +88,6 @@ def _number_pattern(part: str) -> str | None:
 def _context_pattern(text: str) -> str:
     """Return a pattern for the text around a part, in which numbers may change."""
     return _CHANGING_NUMBER.join(re.escape(piece) for piece in re.split(_CHANGING_NUMBER, text))
-
-
-MOST_NEAR_NODES = 150
-"""Maximum number of nodes on each side to search for a label."""
-VALUE_ATTRIBUTES = ("href", "src", "datetime", "content", "value", "title", "alt", "data-value", "data-price")
-"""Attributes that may contain a value."""
-_NAMING_LABELS, _NEARBY_LABELS = ("column", "term", "aria"), ("before", "row", "after", "group", "heading")
-"""Labels that name a value, and labels that are only near it."""
 
 
 @dataclass(slots=True)

@@ -22,6 +22,13 @@ STATE_CLASSES = frozenset(
     "disabled enabled checked highlight green red".split()
 )
 """Classes that describe a temporary state."""
+NAMING_ATTRIBUTES = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
+"""Attributes that name what an element is."""
+MOST_CLASSES = 3
+UNIQUE_TAGS = frozenset({"main", "h1", "table", "time", "output", "meter"})
+"""Elements that pages often have only once."""
+_TAG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_VALUE = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
 
 def is_stable(name: str) -> bool:
@@ -37,15 +44,6 @@ def is_stable(name: str) -> bool:
 def is_state_class(name: str) -> bool:
     """Whether a class describes a temporary state."""
     return name.lower() in STATE_CLASSES or name.lower().startswith(("is-", "has-", "js-"))
-
-
-NAMING_ATTRIBUTES = ("itemprop", "property", "data-field", "data-testid", "data-test", "data-name", "data-key")
-"""Attributes that name what an element is."""
-MOST_CLASSES = 3
-UNIQUE_TAGS = frozenset({"main", "h1", "table", "time", "output", "meter"})
-"""Elements that pages often have only once."""
-_TAG = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
-_VALUE = re.compile(r"[A-Za-z][A-Za-z_-]{0,39}")
 
 
 def selector_for(element: Element, within: Document | Element | None = None) -> str:

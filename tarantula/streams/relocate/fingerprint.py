@@ -27,6 +27,14 @@ LEAST_SLACK = 1.0
 _DATES = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{2,4}")
 _NUMBERS = re.compile(r"\d{1,3}(?:[ \u00a0\u202f'’]\d{3})+(?:[.,]\d+)?(?!\d)|\d+(?:[.,]\d+)*")
 _SIGNS = re.compile(r"^[+\-−–±▲▼△▽↑↓]+|\s+")
+MOST_SHAPES = 4
+MOST_NUMBERS = 30
+MARK_POSITIONS = ("term", "aria", "before", "after")
+"""Positions of identifying labels, the most reliable first."""
+_NAMING_ATTRIBUTES = ("itemprop", "property", "name", "headers", "rel")
+_MOST_NEARBY_LABELS = 8
+_MARGIN_TAGS = "aside, nav, footer"
+_MOST_RIVALS = 8
 
 
 def shape_of(text: str) -> str:
@@ -87,12 +95,6 @@ def is_usual(number: float, past: Sequence[float], width: float = 1.0) -> bool:
     low, high, middle = ordered[edge], ordered[-1 - edge], median(ordered)
     slack = width * max(3 * (high - low), abs(middle) * (0.5 if len(ordered) < FEW_NUMBERS else 0.25), LEAST_SLACK)
     return low - slack <= number <= high + slack
-
-
-MOST_SHAPES = 4
-MOST_NUMBERS = 30
-MARK_POSITIONS = ("term", "aria", "before", "after")
-"""Positions of identifying labels, the most reliable first."""
 
 
 @dataclass(slots=True)
@@ -170,11 +172,6 @@ def marks_in(labels: ElementLabels) -> list[str]:
 
 TextReader = Callable[[Element], str]
 """Function that returns the text of the field in an element; empty if there is none."""
-
-_NAMING_ATTRIBUTES = ("itemprop", "property", "name", "headers", "rel")
-_MOST_NEARBY_LABELS = 8
-_MARGIN_TAGS = "aside, nav, footer"
-_MOST_RIVALS = 8
 
 
 def own_names(element: Element) -> str:

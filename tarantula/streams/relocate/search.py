@@ -28,6 +28,14 @@ from tarantula.streams.relocate.fingerprint import (
 from tarantula.streams.relocate.labels import HEADING_KEYS, HEADINGS, ElementLabels, LabelledPage
 from tarantula.streams.relocate.page_text import INVISIBLE_TAGS, as_label, text_of
 
+MOST_CANDIDATES = 2000
+CLOSE_WORDS = 3
+"""Number of labels on each side that count as close."""
+MOST_PAGE_TEXTS = 30_000
+"""Maximum number of texts of a page to search."""
+FAR_OUTSIDE_FACTOR = 10.0
+"""Factor on the usual range for an element that has not moved."""
+
 
 @dataclass(frozen=True, slots=True)
 class Located:
@@ -56,13 +64,6 @@ class NotLocated:
 
 
 LocateResult = Located | LocatedDoubtfully | NotLocated
-
-
-MOST_CANDIDATES = 2000
-CLOSE_WORDS = 3
-"""Number of labels on each side that count as close."""
-MOST_PAGE_TEXTS = 30_000
-"""Maximum number of texts of a page to search."""
 
 
 @dataclass(slots=True)
@@ -171,10 +172,6 @@ class ElementCandidates:
             has_close_labels=bool(self._closest(known.near) & self._closest(around)),
             is_unchanged=element.tag == known.tag and own_names(element) == known.own,
         )
-
-
-FAR_OUTSIDE_FACTOR = 10.0
-"""Factor on the usual range for an element that has not moved."""
 
 
 class ElementSearch:

@@ -16,6 +16,8 @@ CELL_TAGS = frozenset({"td", "th"})
 MOST_TABLE_ROWS = 5000
 MOST_TABLE_COLUMNS = 500
 """Limit on columns, because a cell can declare a colspan of a thousand."""
+MOST_TABLES = 200
+"""Maximum number of tables of a page to search."""
 
 
 @dataclass(slots=True)
@@ -191,10 +193,6 @@ def contains_any(element: Element, values: frozenset[Element]) -> bool:
 
 def _child_elements(parent: Element) -> list[Element]:
     return [child for child in parent.children if isinstance(child, Element)]
-
-
-MOST_TABLES = 200
-"""Maximum number of tables of a page to search."""
 
 
 def find_table(document: Document, selector: str, titles: AbstractSet[str], rows: AbstractSet[str]) -> TableGrid | str:

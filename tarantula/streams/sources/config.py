@@ -43,6 +43,14 @@ LONGEST_SOURCE_NAME = 200
 PERSONAL_PREFIX = "user"
 """First part of the names of personal sources: ``user.ana.hoquei``."""
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
+SHORTEST_INTERVAL_SECONDS = 1.0
+LONGEST_INTERVAL_SECONDS = 366 * 86400
+INTERVAL_ERROR = "The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d."
+STORED_CONTEXT = {"stored": True}
+"""Validation context for stored configurations, which are not validated again."""
+FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
+MOST_FIELDS = 100
 
 
 def check_source_name(name: str) -> str:
@@ -54,11 +62,6 @@ def check_source_name(name: str) -> str:
             "separated by dots, for example weather.lisboa."
         )
     return lower
-
-
-SHORTEST_INTERVAL_SECONDS = 1.0
-LONGEST_INTERVAL_SECONDS = 366 * 86400
-INTERVAL_ERROR = "The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d."
 
 
 def _parse_interval(value: object) -> object:
@@ -101,10 +104,6 @@ class SourceStatus(StrEnum):
     """Blocked by robots.txt or by a rule."""
 
 
-STORED_CONTEXT = {"stored": True}
-"""Validation context for stored configurations, which are not validated again."""
-
-
 class BrowserAction(StrEnum):
     """Action of a browser step."""
 
@@ -136,10 +135,6 @@ class BrowserStep(BaseModel):
             what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
             raise ValueError(f"The step {self.action} needs a target: write {what} behind it.")
         return self
-
-
-FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-_KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 
 
 def _check_key(key: str) -> str:
@@ -178,9 +173,6 @@ class SourceField(BaseModel):
             except TarantulaError as error:
                 raise ValueError(str(error)) from None
         return self
-
-
-MOST_FIELDS = 100
 
 
 class SourceConfig(BaseModel):

@@ -26,6 +26,15 @@ ProgressCallback = Callable[[int, int], None]
 """Called with the number done and the total."""
 FETCH_BATCH_ROWS = 1000
 """Sources fetched from the database at a time."""
+_NEW_STATE: dict[str, Any] = {
+    "status": SourceStatus.NEW,
+    "sentence": "",
+    "misses": 0,
+    "due_at": 0,
+    "stamp": 0,
+    "validators": {},
+    "memory": {},
+}
 
 
 def config_of(source: Source) -> SourceConfig:
@@ -134,17 +143,6 @@ def _conditions(part: str = "", words: str = "") -> Iterator[ColumnElement[bool]
         yield or_(Source.name == part, Source.name.startswith(f"{part}.", autoescape=True))
     for word in fold_text(words).split():
         yield Source.words.contains(word, autoescape=True)
-
-
-_NEW_STATE: dict[str, Any] = {
-    "status": SourceStatus.NEW,
-    "sentence": "",
-    "misses": 0,
-    "due_at": 0,
-    "stamp": 0,
-    "validators": {},
-    "memory": {},
-}
 
 
 def write_config(source: Source, config: SourceConfig, now: datetime) -> None:

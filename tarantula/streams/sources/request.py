@@ -13,6 +13,39 @@ from xml.sax.saxutils import escape
 from tarantula.core.errors import TarantulaError
 
 VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+SECRET_PLACEHOLDER = "•••"
+_SECRET_VARIABLE = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
+_SECRET_HEADER = re.compile(r"auth|cookie|secret|token|pass|session|(?:^|-)key(?:$|-)|apikey", re.IGNORECASE)
+_SECRET_BODY_FIELD = re.compile(
+    r"(?:.*[_-])?(?:pass|passwd|passphrase|pwd|pin)|.*(?:password|senha|palavra_passe|secret|segredo|api[_-]?key|token)",
+    re.IGNORECASE,
+)
+MOST_HEADERS = 20
+LONGEST_HEADER = 4_000
+LONGEST_BODY = 20_000
+RESERVED_HEADERS = frozenset(
+    "accept-encoding connection content-encoding content-length expect from host if-match if-modified-since "
+    "if-none-match if-range if-unmodified-since keep-alive proxy-authorization range te trailer transfer-encoding "
+    "upgrade user-agent".split()
+)
+"""Headers about Tarântula or the connection, which a source cannot set."""
+CROSS_ORIGIN_ERROR = (
+    "It was redirected to {server}, but headers and body are sent only to the source's own server. Use the new address."
+)
+JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
+METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
+"""Redirect statuses that keep the method and body: RFC 9110, 15.4."""
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+_NAMED_VALUES = {
+    "json": re.compile(r'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)"'),
+    "xml": re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*>([^<]+)</"),
+}
+_ESCAPES: dict[str, Callable[[str], str]] = {
+    "json": lambda value: json.dumps(value)[1:-1],
+    "xml": lambda value: escape(value, {'"': "&quot;", "'": "&apos;"}),
+    "form": quote_plus,
+}
 
 
 def fill_variables(template: str, variables: Mapping[str, str], escape_value: Callable[[str], str] = str) -> str:
@@ -27,15 +60,6 @@ def fill_variables(template: str, variables: Mapping[str, str], escape_value: Ca
         return escape_value(variables[found[1]])
 
     return VARIABLE.sub(value, template)
-
-
-SECRET_PLACEHOLDER = "•••"
-_SECRET_VARIABLE = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
-_SECRET_HEADER = re.compile(r"auth|cookie|secret|token|pass|session|(?:^|-)key(?:$|-)|apikey", re.IGNORECASE)
-_SECRET_BODY_FIELD = re.compile(
-    r"(?:.*[_-])?(?:pass|passwd|passphrase|pwd|pin)|.*(?:password|senha|palavra_passe|secret|segredo|api[_-]?key|token)",
-    re.IGNORECASE,
-)
 
 
 def is_secret(variable: str) -> bool:
@@ -75,29 +99,6 @@ def redact_secrets(text: str, variables: Mapping[str, str]) -> str:
             for encoded in (value, quote(value, safe=""), quote(value), quote_plus(value)):
                 text = text.replace(encoded, SECRET_PLACEHOLDER)
     return text
-
-
-MOST_HEADERS = 20
-LONGEST_HEADER = 4_000
-LONGEST_BODY = 20_000
-RESERVED_HEADERS = frozenset(
-    "accept-encoding connection content-encoding content-length expect from host if-match if-modified-since "
-    "if-none-match if-range if-unmodified-since keep-alive proxy-authorization range te trailer transfer-encoding "
-    "upgrade user-agent".split()
-)
-"""Headers about Tarântula or the connection, which a source cannot set."""
-CROSS_ORIGIN_ERROR = (
-    "It was redirected to {server}, but headers and body are sent only to the source's own server. Use the new address."
-)
-JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
-METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
-"""Redirect statuses that keep the method and body: RFC 9110, 15.4."""
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
-_NAMED_VALUES = {
-    "json": re.compile(r'"([^"\\]*)"\s*:\s*"((?:[^"\\]|\\.)*)"'),
-    "xml": re.compile(r"<(?:[\w.-]+:)?([\w.-]+)[^<>]*>([^<]+)</"),
-}
 
 
 class RequestMethod(StrEnum):
@@ -231,13 +232,6 @@ def _body_format(headers: Mapping[str, str], body: str) -> str:
     if "form-urlencoded" in content_type:
         return "form"
     return next((kind for kind in ("json", "xml") if kind in content_type), "")
-
-
-_ESCAPES: dict[str, Callable[[str], str]] = {
-    "json": lambda value: json.dumps(value)[1:-1],
-    "xml": lambda value: escape(value, {'"': "&quot;", "'": "&apos;"}),
-    "form": quote_plus,
-}
 
 
 def _fill_body(headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> str:

@@ -22,6 +22,9 @@ _NO_YEAR = re.compile(r"(\d\d)/(\d\d)|(\d{1,2})\.(\d{1,2})\.")
 _IN_TEXT = re.compile(r"(?<![\d./-])(\d{1,2})\s?([-./])\s?(\d{1,2})\s?\2\s?(?:\d{4}|\d{2})(?![\d/-])")
 _WORD = re.compile(r"[^\W\d_]+(?:[-'][^\W\d_]+)*|\d+|\S")
 _SUFFIXES = frozenset("st nd rd th er º ª ° . , - / ( )".split())
+LANGUAGES = ["es", "it", "nl", "ca", "gl", "ro", "pl", "cs", "sv", "da", "nb", "fi", "hu", "tr", "ru", "uk"]
+_LIKE_A_DATE = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)(?:19|20)\d\d(?!\d))(?=.*[^\W\d_]{3}).{8,60}")
+"""Day, year and word: with less than that, dateparser guesses."""
 
 
 def parse_date(text: str, history: Sequence[str], today: date, *, month_first: bool = False) -> date | None:
@@ -150,11 +153,6 @@ def _nearest_date(month: int, day: int, today: date) -> date:
     if not possible:
         raise ValueParseError(f"There is no day {day} in month {month}.")
     return min(possible, key=lambda one: abs(one - today))
-
-
-LANGUAGES = ["es", "it", "nl", "ca", "gl", "ro", "pl", "cs", "sv", "da", "nb", "fi", "hu", "tr", "ru", "uk"]
-_LIKE_A_DATE = re.compile(r"(?=.*(?<!\d)\d{1,2}(?!\d))(?=.*(?<!\d)(?:19|20)\d\d(?!\d))(?=.*[^\W\d_]{3}).{8,60}")
-"""Day, year and word: with less than that, dateparser guesses."""
 
 
 def parse_other_language(text: str, now: datetime) -> datetime | None:

@@ -35,6 +35,17 @@ _PATTERNS = tuple(
     )
 )
 _OFFSET = re.compile(r"(?:utc|gmt)?\s?([+-])(\d{1,2}):?(\d\d)?", re.IGNORECASE)
+_ABOUT = r"(?:cerca de|aproximadamente|about|around|approximately|etwa|environ|quase)?\s*"
+_PAST = re.compile(rf"(?:há|ha|faz|vor|il y a)\s+{_ABOUT}(.+)|{_ABOUT}(.+?)\s+(?:atrás|atras|ago)", re.IGNORECASE)
+_FUTURE = re.compile(rf"(?:daqui a|dentro de|in|em|dans)\s+{_ABOUT}(.+)", re.IGNORECASE)
+_MONTHS = re.compile(r"(\d{1,4})\s?([^\W\d_]+)")
+_ISO = re.compile(
+    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE
+)
+_BASIC_ISO = re.compile(r"(?:19|20)\d{6}(?:T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?)?")
+_EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,6}))?|(\d{12,13})|(\d{15,16})")
+_FIRST_EPOCH, _LAST_EPOCH = 315532800, 4102444800
+"""1980 to 2100: other numbers with as many digits are not Unix times."""
 
 
 class TimeOfDay(NamedTuple):
@@ -87,12 +98,6 @@ def parse_zone(written: str | None) -> tzinfo | None:
     return timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes)) if minutes <= 14 * 60 else None
 
 
-_ABOUT = r"(?:cerca de|aproximadamente|about|around|approximately|etwa|environ|quase)?\s*"
-_PAST = re.compile(rf"(?:há|ha|faz|vor|il y a)\s+{_ABOUT}(.+)|{_ABOUT}(.+?)\s+(?:atrás|atras|ago)", re.IGNORECASE)
-_FUTURE = re.compile(rf"(?:daqui a|dentro de|in|em|dans)\s+{_ABOUT}(.+)", re.IGNORECASE)
-_MONTHS = re.compile(r"(\d{1,4})\s?([^\W\d_]+)")
-
-
 def parse_relative(text: str, now: datetime) -> datetime | None:
     """Return the moment of a text relative to *now*; None if it is not relative."""
     text = text.strip(" .")
@@ -119,15 +124,6 @@ def _add_months(now: datetime, months: int) -> datetime:
     if not 1 <= year <= 9999:
         raise OverflowError
     return now.replace(year=year, month=month + 1, day=min(now.day, monthrange(year, month + 1)[1]))
-
-
-_ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?(Z|[+-]\d\d(?::?\d\d)?)?)?", re.IGNORECASE
-)
-_BASIC_ISO = re.compile(r"(?:19|20)\d{6}(?:T\d{4}(?:\d\d)?(?:Z|[+-]\d{4})?)?")
-_EPOCH = re.compile(r"(\d{9,10})(?:\.(\d{1,6}))?|(\d{12,13})|(\d{15,16})")
-_FIRST_EPOCH, _LAST_EPOCH = 315532800, 4102444800
-"""1980 to 2100: other numbers with as many digits are not Unix times."""
 
 
 def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Value:

@@ -15,6 +15,35 @@ from tarantula.streams.values.value import ValueParseError
 MOST_DIGITS = 60
 DIGIT_SEPARATORS = ".,' ٫٬"
 """Characters allowed between digits; the last two are the Arabic decimal and thousands separators."""
+_EQUAL_DIGITS = str.maketrans("0123456789", "1111111111")
+LARGEST_EXPONENT = 99
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
+_NUMERAL = re.compile(
+    r"""(?<![\w.,/])(?P<body>[.,]?\d(?:\d|[.,'\ ٫٬](?=\d))*)
+    (?:[eE](?P<e>[-+]?\d{1,3})(?!\w)
+      |\s?[x×·*]\s?10(?:\^(?P<caret>[-+]?\d{1,3})|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})))?""",
+    re.VERBOSE,
+)
+_ARROWS = "▲▼↑↓"
+_NO_ARROWS = str.maketrans(_ARROWS, " " * len(_ARROWS))
+_BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
+"""Most numbers: only a sign, digits and separators."""
+_CODES = "|".join(sorted(currencies.CURRENCY_CODES))
+_GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
+_PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
+_NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
+_NOT_A_NUMBER = {
+    re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is not a number: it may be a score, a range, a date or a time.",
+    _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
+    # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
+    re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
+    re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
+    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note next to its digits.",
+    re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
+}
+"""Texts after digits that make them something else than a number, with the reason."""
+_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
+_TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
 
 class NumberFormat(NamedTuple):
@@ -57,7 +86,6 @@ def _patterns(format_: NumberFormat) -> tuple[re.Pattern[str], re.Pattern[str]]:
     return re.compile(rf"(?:{grouped}|\d+){fraction}{begin_with_fraction}"), strict
 
 
-_EQUAL_DIGITS = str.maketrans("0123456789", "1111111111")
 _PATTERNS = tuple(_patterns(format_) for format_ in NUMBER_FORMATS)
 
 
@@ -122,36 +150,6 @@ def has_decimals(reading: NumeralReading, body: str) -> bool:
     """Whether the last separator of a numeral is a decimal mark in this reading."""
     marks = separators_in(body)
     return not marks or marks[-1] in decimal_marks(reading.formats)
-
-
-LARGEST_EXPONENT = 99
-_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
-_NUMERAL = re.compile(
-    r"""(?<![\w.,/])(?P<body>[.,]?\d(?:\d|[.,'\ ٫٬](?=\d))*)
-    (?:[eE](?P<e>[-+]?\d{1,3})(?!\w)
-      |\s?[x×·*]\s?10(?:\^(?P<caret>[-+]?\d{1,3})|(?P<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3})))?""",
-    re.VERBOSE,
-)
-_ARROWS = "▲▼↑↓"
-_NO_ARROWS = str.maketrans(_ARROWS, " " * len(_ARROWS))
-_BARE = re.compile(r"([-+]?)(\d+(?:[.,']\d+)*)")
-"""Most numbers: only a sign, digits and separators."""
-_CODES = "|".join(sorted(currencies.CURRENCY_CODES))
-_GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-+]?\d)")
-_PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
-_NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
-_NOT_A_NUMBER = {
-    re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is not a number: it may be a score, a range, a date or a time.",
-    _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
-    # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
-    re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
-    re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
-    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note next to its digits.",
-    re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
-}
-"""Texts after digits that make them something else than a number, with the reason."""
-_FRACTION = re.compile(r"[¼-¾⅐-⅞]")
-_TRAILING_MINUS = re.compile(r"-(?=$|\s|[%€£$)])")
 
 
 @dataclass(frozen=True, slots=True)

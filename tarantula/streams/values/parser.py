@@ -18,6 +18,8 @@ from tarantula.streams.values.value import Value, ValueParseError
 LONGEST_URL = 4_000
 _ABSOLUTE = re.compile(r"https?://[^\s/?#]+\S*", re.IGNORECASE)
 _BARE = re.compile(r"www\.[^\s/]+\.[^\s/.]{2,}(?:/\S*)?", re.IGNORECASE)
+LONGEST_WORDS_TEXT = 20_000
+"""Maximum number of characters of the kind text."""
 
 
 def is_url_text(text: str) -> bool:
@@ -38,10 +40,6 @@ def parse_url(text: str, base_url: str) -> Value:
     if address is None or not urls.is_web(address):
         raise ValueParseError(f"{quote_text(url)} is not a web address.")
     return Value(ValueKind.URL, address)
-
-
-LONGEST_WORDS_TEXT = 20_000
-"""Maximum number of characters of the kind text."""
 
 
 def parse_value(

@@ -25,6 +25,12 @@ from tarantula.streams.values.value import Value, ValueParseError
 
 _ENDS = re.compile(r"[\s.,;:)*!]*")
 _ORDINAL = re.compile(r"(?:\.?\s?[ºª](?!\s?[CFKcf]\b)|st|nd|rd|th|er|ère|[eè]me|e|nde?|te[rn]?)(?![^\W_])")
+_PERCENT = re.compile(r"\s*(?P<sign>%|‰)|\s*(?:por cento|percent|per cent|prozent|pour cent)\b", re.IGNORECASE)
+_SHARES = ("", "%", "‰")
+_METRES_OR_MILLIONS = re.compile(r"\s?m(?![^\W\d_]|[²³])")
+_NO_UNIT = ("", *"(),.;:*|·•-!")
+"""Characters that can follow a number without a unit."""
+_DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
 
 
 def check_no_ordinal(found: Numeral) -> None:
@@ -63,11 +69,6 @@ def _measure_of(text: str) -> str:
         return measure_beside(find_numeral(normalize_text(text)))
     except ValueParseError:
         return ""
-
-
-_PERCENT = re.compile(r"\s*(?P<sign>%|‰)|\s*(?:por cento|percent|per cent|prozent|pour cent)\b", re.IGNORECASE)
-_SHARES = ("", "%", "‰")
-_METRES_OR_MILLIONS = re.compile(r"\s?m(?![^\W\d_]|[²³])")
 
 
 def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
@@ -117,11 +118,6 @@ def parse_percentage(text: str, history: Sequence[str]) -> Value:
     if (sign and sign["sign"] == "‰") or found.before.endswith("‰"):
         number = shift_decimal(number, -1)
     return Value(ValueKind.PERCENTAGE, canonical_number(number), number, "%" if sign or before else "")
-
-
-_NO_UNIT = ("", *"(),.;:*|·•-!")
-"""Characters that can follow a number without a unit."""
-_DEGREE_SIGN = re.compile(r"[°º](?!\s?[CFK]\b)")
 
 
 def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:

@@ -25,6 +25,7 @@ SIGNIFICANT_DIGITS = 18
 """Digits of a converted number that is not finite, such as a third of a metre."""
 _SAFE_CHARACTERS = re.compile(r"[A-Za-zµΩÅ°%/·*^() ²³0-9_-]+")
 _PINT_SYNTAX = str.maketrans({"²": "**2", "³": "**3", "·": "*", "^": "**", "µ": "u"})
+_PINT_NAMES = {unit: name for group in UNIT_GROUPS.values() for unit, (name, _) in group.items()}
 
 
 def _spellings() -> tuple[dict[str, str], dict[str, str]]:
@@ -41,7 +42,6 @@ def _spellings() -> tuple[dict[str, str], dict[str, str]]:
 
 
 _EXACT, _WORDS = _spellings()
-_PINT_NAMES = {unit: name for group in UNIT_GROUPS.values() for unit, (name, _) in group.items()}
 _ANY_SPELLING = "|".join(re.escape(spelling) for spelling in sorted({*_EXACT, *_WORDS}, key=len, reverse=True))
 _LEADING = re.compile(rf"\s*(?:de |of )?({_ANY_SPELLING})(?![^\W_]|[/²³](?=\w))\.?", re.IGNORECASE)
 
