@@ -54,7 +54,8 @@ def fit_to_count(preferred_times, preferred_pages, rates, weights, horizon, coun
 
 
 @njit(cache=True)
-def _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, missing):  # type: ignore[no-untyped-def]
+def _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, surplus):  # type: ignore[no-untyped-def]
+    """Return which visits remain when the *surplus* least valuable ones are dropped."""
     visits = len(preferred_times)
     losses = np.empty(visits)
     for visit in range(visits):
@@ -65,7 +66,7 @@ def _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, miss
         losses[visit] = _split_gain(rates[page], weights[page], before, after)
     kept = np.ones(visits, np.bool_)
     for visit in np.argsort(losses, kind="mergesort"):
-        if missing == 0:
+        if surplus == 0:
             break
         # The loss of a visit is known only while its neighbours are kept.
         has_dropped_neighbour = (
@@ -73,12 +74,13 @@ def _kept_visits(preferred_times, preferred_pages, rates, weights, horizon, miss
         ) or (visit + 1 < visits and preferred_pages[visit + 1] == preferred_pages[visit] and not kept[visit + 1])
         if not has_dropped_neighbour:
             kept[visit] = False
-            missing -= 1
+            surplus -= 1
     return kept
 
 
 @njit(cache=True)
 def _with_added_visits(preferred_times, preferred_pages, rates, weights, horizon, missing):  # type: ignore[no-untyped-def]
+    """Add the *missing* most valuable visits, each in the middle of its page's widest gap."""
     pages = len(rates)
     latest, widest, middle = np.zeros(pages), np.zeros(pages), np.zeros(pages)
     for visit in range(len(preferred_times)):

@@ -38,11 +38,15 @@ class LastModifiedRecord:
     answers: int
     """Responses with a Last-Modified."""
     future: int
+    """Headers in the future."""
     answered: int
+    """Headers with the time of the response."""
     checked: int
     """Pairs of visits for which the header could be checked."""
     moved: int
+    """Headers that changed although the body did not."""
     stayed: int
+    """Headers that did not change although the body did."""
     proofs: int
     """Changes dated between the two visits that found them."""
 
@@ -57,8 +61,8 @@ class LastModifiedRecord:
         if not self.answers:
             return "It sends no Last-Modified."
         shares = {
-            lie: (number, of)
-            for lie, number, of in (
+            kind: (number, of)
+            for kind, number, of in (
                 ("future", self.future, self.answers),
                 ("answered", self.answered, self.answers),
                 ("moved", self.moved, self.checked),
@@ -67,7 +71,7 @@ class LastModifiedRecord:
             if number > MOST_ERROR_SHARE * of
         }
         if shares:
-            worst = max(shares, key=lambda lie: shares[lie][0] / shares[lie][1])
+            worst = max(shares, key=lambda kind: shares[kind][0] / shares[kind][1])
             return f"Its Last-Modified {ERROR_KINDS[worst]}: {shares[worst][0]:,} of {shares[worst][1]:,} times."
         if self.proofs < PROOFS_NEEDED:
             return f"It dated {self.proofs} changes correctly; {PROOFS_NEEDED} are needed."
@@ -108,8 +112,8 @@ class LastModifiedTrust:
             self._count("checked", of_pairs[both])
             self._count("moved", of_pairs[both & ~pairs.changed & ~same])
             self._count("stayed", of_pairs[both & pairs.changed & ~dated])
-            trusted_servers = dated & (early[after] > CLOCK_TOLERANCE_SECONDS)
-            self._count("proofs", of_pairs[both & pairs.changed & trusted_servers])
+            is_proof = dated & (early[after] > CLOCK_TOLERANCE_SECONDS)
+            self._count("proofs", of_pairs[both & pairs.changed & is_proof])
         return self
 
     def record(self, server: int) -> LastModifiedRecord:
