@@ -45,6 +45,6 @@ def test_profiles(tarantula: Tarantula, database_config: Config) -> None:
     "arguments",
     [("add", "HTML", "a/b"), ("add", "x", "pdf"), ("add", "x", ";"), ("edit", "HTLM"), ("add", "a b", "a/b")],
 )
-def test_profiles_that_cannot_be(tarantula: Tarantula, arguments: tuple[str, ...]) -> None:
+def test_profiles_that_are_refused(tarantula: Tarantula, arguments: tuple[str, ...]) -> None:
     outcome = tarantula("profile", *arguments)
     assert (outcome.code, outcome.out, outcome.err.count("\n")) == (2, "", 1)

@@ -1,4 +1,4 @@
-"""The command as a whole: help, exit codes, and what is said when things go wrong."""
+"""The command as a whole: help, exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_help_is_quick_because_little_is_imported(config: Config) -> None:
+def test_help_imports_no_heavy_modules(config: Config) -> None:
     script = (
         "import sys; from tarantula.cli import main\n"
         "try: main(['--help'])\n"
@@ -48,7 +48,7 @@ def test_version(tarantula: Tarantula) -> None:
     assert tarantula("--version") == (0, f"Tarântula {__version__}\n", "")
 
 
-def test_a_noun_that_does_not_exist(tarantula: Tarantula) -> None:
+def test_an_unknown_noun(tarantula: Tarantula) -> None:
     outcome = tarantula("publicaton", "list")
     assert outcome.code == 2
     assert "publication" in outcome.err
@@ -63,7 +63,7 @@ def test_an_installed_command(config: Config) -> None:
 
 
 @pytest.mark.parametrize("below", ["a-file/home", "a-file"])
-def test_a_home_that_cannot_be_written(tarantula: Tarantula, config: Config, tmp_path: Path, below: str,
+def test_an_unusable_home(tarantula: Tarantula, config: Config, tmp_path: Path, below: str,
                                        monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
     (tmp_path / "a-file").touch()
     monkeypatch.setenv("TARANTULA_HOME", str(tmp_path / below))
@@ -72,7 +72,7 @@ def test_a_home_that_cannot_be_written(tarantula: Tarantula, config: Config, tmp
     assert outcome.err.startswith(f"The home {tmp_path / below} cannot be written (")
 
 
-def test_a_home_that_may_not_be_written(config: Config) -> None:
+def test_a_read_only_home(config: Config) -> None:
     config.home.mkdir(mode=0o500)
     script = (
         "import os, sys, tarantula.cli.nouns, tarantula.cli.items; from tarantula.cli import main\n"
@@ -92,7 +92,7 @@ def test_a_home_that_may_not_be_written(config: Config) -> None:
         ("oracle://x", "is not the URL of a supported database"),
     ],
 )
-def test_a_database_that_is_not_there(
+def test_an_unavailable_database(
     tarantula: Tarantula, config: Config, monkeypatch: pytest.MonkeyPatch, url: str, sentence: str
 ) -> None:
     monkeypatch.setenv("TARANTULA_DATABASE_URL", url)
@@ -117,7 +117,7 @@ def test_a_full_disk(config: Config) -> None:
         assert listings.find_item(session, urn)
 
 
-def test_a_reader_that_goes_away_is_no_error(config: Config) -> None:
+def test_a_closed_pipe_is_no_error(config: Config) -> None:
     with open_database(config) as database:
         urn = deposit(database)
     script = f"{COMMAND} documents {urn} --jsonl | true"
@@ -125,7 +125,7 @@ def test_a_reader_that_goes_away_is_no_error(config: Config) -> None:
     assert done.stderr == ""
 
 
-def test_a_bug_is_told_without_a_traceback(
+def test_a_bug_is_reported_without_a_traceback(
     tarantula: Tarantula, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def divide(*_: object) -> None:

@@ -1,4 +1,4 @@
-"""``tarantula escalona``: the file that comes in, the file that goes out, and what is said when something is wrong."""
+"""``tarantula escalona``: input file, output file and error messages."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_the_example_of_the_specification(tarantula: Tarantula, tmp_path: Path) 
     ("name", "output"),
     [("coleta", "coleta-out"), ("a.b.txt", "a.b-out.txt"), (".x", ".x-out"), ("coleta-out.txt", "coleta-out-out.txt")],
 )
-def test_the_output_is_named_for_the_input(tarantula: Tarantula, tmp_path: Path, name: str, output: str) -> None:
+def test_the_output_file_is_named_after_the_input(tarantula: Tarantula, tmp_path: Path, name: str, output: str) -> None:
     (tmp_path / name).write_bytes(COMMANDS)
     (tmp_path / output).write_bytes(b"of yesterday\n" * 100)
     assert tarantula("escalona", str(tmp_path / name)).code == 0
@@ -63,7 +63,7 @@ def test_the_output_is_named_for_the_input(tarantula: Tarantula, tmp_path: Path,
     ("strategy", "order"),
     [("depth-first", b"a1 a2 b c"), ("breadth-first", b"a1 b c a2"), ("best-first", b"a1 a2 b c")],
 )
-def test_the_strategy_is_chosen(tarantula: Tarantula, tmp_path: Path, strategy: str, order: bytes) -> None:
+def test_strategies(tarantula: Tarantula, tmp_path: Path, strategy: str, order: bytes) -> None:
     file = tmp_path / "in.txt"
     file.write_bytes(b"ADD_URLS 4\nhttp://a/1\nhttp://a/2\nhttp://b\nhttp://c\nESCALONA_TUDO")
     assert tarantula("escalona", str(file), "--strategy", strategy).code == 0
@@ -82,7 +82,7 @@ def test_the_strategy_is_chosen(tarantula: Tarantula, tmp_path: Path, strategy: 
         (b"ADD_URLS 1\nhttp://\xff.br/\x85\xc2\xa0\nVER_HOST \xff.br\n", b"http://\xff.br/\x85\xc2\xa0\n"),
     ],
 )
-def test_bytes_come_out_as_they_went_in(tarantula: Tarantula, tmp_path: Path, commands: bytes, output: bytes) -> None:
+def test_bytes_are_preserved(tarantula: Tarantula, tmp_path: Path, commands: bytes, output: bytes) -> None:
     (tmp_path / "in.txt").write_bytes(commands)
     assert tarantula("escalona", str(tmp_path / "in.txt")).code == 0
     assert (tmp_path / "in-out.txt").read_bytes() == output
@@ -113,7 +113,7 @@ def test_bytes_come_out_as_they_went_in(tarantula: Tarantula, tmp_path: Path, co
          "ADD_URLS 3 announces more lines than follow: line 6 is a command."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_line_and_what_was_done_before_is_kept(
+def test_an_error_names_its_line_and_keeps_earlier_output(
     tarantula: Tarantula, tmp_path: Path, wrong: str, line: int, sentence: str
 ) -> None:
     file = tmp_path / "in.txt"
@@ -125,7 +125,7 @@ def test_what_is_wrong_is_told_with_its_line_and_what_was_done_before_is_kept(
     assert (tmp_path / "in-out.txt").read_text() == "http://a.br/1\n"
 
 
-def test_files_that_cannot_be_used(tarantula: Tarantula, tmp_path: Path) -> None:
+def test_unusable_files(tarantula: Tarantula, tmp_path: Path) -> None:
     file, output = tmp_path / "in.txt", tmp_path / "in-out.txt"
     assert tarantula("escalona", str(file)) == (2, "", f"{file} cannot be read (No such file or directory).\n")
     assert tarantula("escalona", str(tmp_path)) == (2, "", f"{tmp_path} cannot be read (Is a directory).\n")
@@ -144,13 +144,13 @@ def test_a_full_disk(tarantula: Tarantula, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("place", ["/", ".", "..", ""])
-def test_a_place_that_is_no_file(tarantula: Tarantula, place: str) -> None:
+def test_special_files(tarantula: Tarantula, place: str) -> None:
     outcome = tarantula("escalona", place)
     assert outcome.code == 2
     assert outcome.err.endswith(" cannot be read (Is a directory).\n")
 
 
-def test_a_strategy_that_is_not_there_is_told_before_anything_is_written(tarantula: Tarantula, tmp_path: Path) -> None:
+def test_an_unknown_strategy_is_refused_before_writing(tarantula: Tarantula, tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_bytes(COMMANDS)
     outcome = tarantula("escalona", str(tmp_path / "in.txt"), "--strategy", "sideways")
     assert outcome.code == 2
@@ -158,7 +158,7 @@ def test_a_strategy_that_is_not_there_is_told_before_anything_is_written(tarantu
     assert not (tmp_path / "in-out.txt").exists()
 
 
-def test_its_page_has_the_example_and_every_command() -> None:
+def test_the_docs_page_has_the_example_and_every_command() -> None:
     page = documentation.read("escalona.md")
     assert documentation.blocks(page, "text") == [COMMANDS.decode(), SHOWN.decode()]
     written = {

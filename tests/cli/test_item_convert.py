@@ -16,7 +16,7 @@ BASE = "http://fc.ul.pt/"
 KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds"]
 
 
-def test_an_item_is_converted_and_where_to_look_is_said(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+def test_an_item_is_converted_and_its_location_printed(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page("<a href=/>"), f"{BASE}x": Kept(b"x", "text/plain")})
     code, out, err = tarantula("item", "convert", urn)
     assert (code, err) == (0, "")
@@ -24,7 +24,7 @@ def test_an_item_is_converted_and_where_to_look_is_said(tarantula: Tarantula, sq
     assert out.endswith(f"Open {(config.archived / urn / 'index.html').as_uri()}\n")
 
 
-def test_json_is_an_interface(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+def test_json_keys(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page("x"), f"{BASE}lost": page("y")})
     (path,) = (config.items / urn / "archive").glob("*.warc.gz")
     path.write_bytes(path.read_bytes()[:-900])
@@ -39,10 +39,8 @@ def test_an_unknown_item_is_refused(tarantula: Tarantula) -> None:
     assert (code, err) == (2, "There is no item 'nothing'. `tarantula items` shows them.\n")
 
 
-def test_ctrl_c_leaves_what_is_done_and_another_conversion_goes_on(
-    tarantula: Tarantula, sqlite: Database, config: Config
-) -> None:
-    # So many links that it is not over before anybody can interrupt it.
+def test_an_interrupted_conversion_can_be_continued(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
+    # Many links, so that the conversion takes long enough to be interrupted.
     long = page("<a href=/>" * 600)
     urn = store(config, sqlite, {BASE: page("x"), **{f"{BASE}{number}": long for number in range(1200)}})
     process = start([TARANTULA, "item", "convert", urn])

@@ -111,7 +111,7 @@ def test_why(tarantula: Tarantula, database: Database, arguments: list[str], ans
     assert outcome.out.endswith(".\n")
 
 
-def test_why_for_programs(tarantula: Tarantula, database: Database) -> None:
+def test_why_as_json(tarantula: Tarantula, database: Database) -> None:
     deposit(database)
     told = json.loads(tarantula("why", "fcul", "http://elsewhere.pt/", "--json").out)
     assert list(told) == ["accepted", "rule", "state", "reason"]
@@ -127,7 +127,7 @@ def test_why_for_programs(tarantula: Tarantula, database: Database) -> None:
         (["fcul", "http://www.fc.ul.pt/", "--size", "-1"], "--size"),
     ],
 )
-def test_why_of_what_makes_no_sense(
+def test_why_refuses_wrong_arguments(
     tarantula: Tarantula, database: Database, arguments: list[str], sentence: str
 ) -> None:
     deposit(database)

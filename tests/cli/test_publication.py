@@ -98,7 +98,7 @@ def test_the_other_options(tarantula: Tarantula, database_config: Config) -> Non
     }
 
 
-def test_without_options_the_model_decides(tarantula: Tarantula, database_config: Config) -> None:
+def test_defaults_are_those_of_the_model(tarantula: Tarantula, database_config: Config) -> None:
     assert tarantula(*FCUL).code == 0
     assert stored(database_config) == PublicationConfig(name="fcul", base_url="http://www.fc.ul.pt/index.html")
 
@@ -150,7 +150,7 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
         (["fcul"], "URL"),
     ],
 )
-def test_bad_input_gets_a_sentence_and_stores_nothing(
+def test_wrong_input_is_refused_and_stores_nothing(
     tarantula: Tarantula, sqlite_config: Config, arguments: list[str], sentence: str
 ) -> None:
     outcome = tarantula("publication", "add", *arguments)
@@ -160,13 +160,13 @@ def test_bad_input_gets_a_sentence_and_stores_nothing(
     assert everything(sqlite_config) == []
 
 
-def test_one_sentence_for_each_thing_that_is_wrong(tarantula: Tarantula) -> None:
+def test_one_message_for_each_wrong_field(tarantula: Tarantula) -> None:
     outcome = tarantula("publication", "add", "fcul", "http://", "--depth", "-1", "--max-size", "0", "--every", "often")
     assert outcome.code == 2
     assert len(outcome.err.splitlines()) == 4
 
 
-def test_a_name_is_given_once(tarantula: Tarantula, database_config: Config) -> None:
+def test_names_are_unique(tarantula: Tarantula, database_config: Config) -> None:
     assert tarantula(*FCUL).code == 0
     outcome = tarantula(*FCUL, "--depth", "9")
     assert (outcome.code, outcome.err.count("\n")) == (2, 1)
@@ -220,7 +220,9 @@ def test_a_bad_edit_changes_nothing(tarantula: Tarantula, database_config: Confi
     assert stored(database_config).depth == 5
 
 
-def test_remove_asks_again(tarantula: Tarantula, database_config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remove_asks_for_confirmation(
+    tarantula: Tarantula, database_config: Config, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tarantula(*FCUL)
     for answer in ("n\n", ""):
         monkeypatch.setattr("sys.stdin", io.StringIO(answer))
@@ -230,7 +232,7 @@ def test_remove_asks_again(tarantula: Tarantula, database_config: Config, monkey
     assert everything(database_config) == []
 
 
-def test_remove_keeps_what_has_items(tarantula: Tarantula, database: Database) -> None:
+def test_a_publication_with_items_cannot_be_removed(tarantula: Tarantula, database: Database) -> None:
     deposit(database)
     outcome = tarantula("publication", "remove", "fcul", "--yes")
     assert outcome.code == 2
@@ -261,7 +263,7 @@ def test_import_stores_all_or_nothing(tarantula: Tarantula, database_config: Con
     assert [(config.name, config.depth) for config in everything(database_config)] == [("bn", 5), ("fcul", 9)]
 
 
-def test_import_from_what_comes_in(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_import_from_standard_input(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("[publication.bn]\nbase_url = 'www.bn.pt'"))
     assert tarantula("publication", "import", "-").code == 0
 
@@ -274,7 +276,7 @@ def test_import_from_what_comes_in(tarantula: Tarantula, monkeypatch: pytest.Mon
         (b"[publication", "This is not TOML"),
     ],
 )
-def test_files_that_cannot_be_imported(tarantula: Tarantula, tmp_path: Path, content: Any, sentence: str) -> None:
+def test_invalid_files_are_refused(tarantula: Tarantula, tmp_path: Path, content: Any, sentence: str) -> None:
     file = tmp_path / "publications.toml"
     if content is not None:
         file.write_bytes(content)

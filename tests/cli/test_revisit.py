@@ -1,4 +1,4 @@
-"""``tarantula revisit simulate`` and ``figures``: what they tell, what they write, and what they refuse."""
+"""``tarantula revisit simulate`` and ``figures``: output, files and refused options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.command_result import Tarantula
 SMALL = ("--documents", "2000", "--servers", "10", "--crawlers", "5", "--rate", "0.2")
 
 
-def test_a_simulation_is_told_to_programs(tarantula: Tarantula) -> None:
+def test_a_simulation_as_json(tarantula: Tarantula) -> None:
     outcome = tarantula("revisit", "simulate", *SMALL, "--policy", "psp", "--json")
     told = json.loads(outcome.out)
     assert (outcome.code, outcome.err) == (0, "")
@@ -32,7 +32,7 @@ def test_a_simulation_is_told_to_programs(tarantula: Tarantula) -> None:
     assert again | {"seconds": None} == told | {"seconds": None}
 
 
-def test_a_simulation_is_told_to_people(tarantula: Tarantula) -> None:
+def test_a_simulation_as_text(tarantula: Tarantula) -> None:
     choices = "--weights zipf --reading steady --lambda 0.1:2 --lambda-unit day --policy mp2 --sizes 0.5:2 --seed 7"
     mixture = ("--mixture", "poisson=0.6;pareto=0.3;quasi-deterministic=0.1", "--server-rate", "1:9")
     outcome = tarantula("revisit", "simulate", *SMALL, *choices.split(), *mixture, "--horizon", "12h")
@@ -77,7 +77,7 @@ def test_a_simulation_is_told_to_people(tarantula: Tarantula) -> None:
         ("--seed -1", "A seed must be"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(tarantula: Tarantula, typed: str, words: str) -> None:
+def test_wrong_options_are_refused(tarantula: Tarantula, typed: str, words: str) -> None:
     outcome = tarantula("revisit", "simulate", *SMALL, *typed.split())
     assert outcome.code == 2
     assert words in outcome.err
@@ -90,9 +90,7 @@ def test_what_cannot_be_is_refused_in_a_sentence(tarantula: Tarantula, typed: st
     [("--lambda 0", 0.0), ("--lambda inf", 1.0), ("--lambda 1e-320:1e-310", 0.0), ("--documents 1 --servers 50", None),
      ("--theta 50", None), ("--horizon 15 --rate 1", None), ("--rate 1e-9", None), ("--weights zipf:50", None)],
 )  # fmt: skip
-def test_what_is_strange_has_a_sensible_answer(
-    tarantula: Tarantula, typed: str, staleness: float | None, reading: str
-) -> None:
+def test_extreme_options(tarantula: Tarantula, typed: str, staleness: float | None, reading: str) -> None:
     outcome = tarantula("revisit", "simulate", *SMALL, *typed.split(), "--reading", reading, "--json")
     assert outcome.code == 0
     assert "NaN" not in outcome.out
@@ -104,7 +102,7 @@ def test_what_is_strange_has_a_sensible_answer(
     assert told["breaches"] == 0
 
 
-def test_figures_are_drawn_and_their_numbers_go_where_they_belong(tarantula: Tarantula, tmp_path: Path) -> None:
+def test_figures_are_drawn_and_their_numbers_written(tarantula: Tarantula, tmp_path: Path) -> None:
     page = tmp_path / "revisit.md"
     page.write_text("Before.\n\n<!-- numbers: variants -->\nold\n<!-- end: variants -->\n\nAfter.\n", encoding="utf-8")
     outcome = tarantula(
@@ -126,13 +124,13 @@ def test_figures_are_drawn_and_their_numbers_go_where_they_belong(tarantula: Tar
 
 
 @pytest.mark.parametrize("thetas", ["1", "1;0", "a;b", ""])
-def test_what_is_varied_has_to_be_numbers_in_their_order(tarantula: Tarantula, tmp_path: Path, thetas: str) -> None:
+def test_thetas_must_be_increasing_numbers(tarantula: Tarantula, tmp_path: Path, thetas: str) -> None:
     outcome = tarantula("revisit", "figures", *SMALL, "--thetas", thetas, "--output", str(tmp_path))
     assert (outcome.code, outcome.err.partition(" ")[0]) == (2, "--thetas")
     assert not list(tmp_path.iterdir())
 
 
-def test_numbers_are_put_twice_in_the_same_place(tmp_path: Path) -> None:
+def test_writing_numbers_twice_replaces_them(tmp_path: Path) -> None:
     page = tmp_path / "revisit.md"
     for text in ("one", r"two \1"):
         replace_marked_text(page, "a", text)
@@ -141,7 +139,7 @@ def test_numbers_are_put_twice_in_the_same_place(tmp_path: Path) -> None:
     assert "one" not in page.read_text(encoding="utf-8")
 
 
-def test_without_its_packages_it_says_what_to_install(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_are_named(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.startswith("tarantula.revisit.")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "numba", None)

@@ -1,4 +1,4 @@
-"""``tarantula revisit plan``, as people and programs use it."""
+"""``tarantula revisit plan``, as text and JSON."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def some_days(database: Database, number: int = 4) -> str:
     return urn
 
 
-def test_a_plan_is_drawn(sqlite: Database, tarantula: Tarantula) -> None:
+def test_a_plan_as_text(sqlite: Database, tarantula: Tarantula) -> None:
     urn = some_days(sqlite)
     shown = tarantula("revisit", "plan", "fcul", "--horizon", "12h", "--visits", "15")
     assert shown.code == 0, shown.err
@@ -57,12 +57,12 @@ def test_a_plan_is_drawn(sqlite: Database, tarantula: Tarantula) -> None:
     assert "It sends no Last-Modified." in shown.out
 
 
-def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> None:
+def test_a_plan_as_json(database: Database, tarantula: Tarantula) -> None:
     urn = some_days(database)
     shown = tarantula("revisit", "plan", "fcul", "--horizon", "12h", "--visits", "15", "--first", "3", "--json")
     found = json.loads(shown.out)
     assert (found["item"], found["visits"], found["horizon"]) == (urn, 15, 12 * HOUR)
-    # What is shown is what collections do.
+    # The command shows the policy that collections use.
     assert found["policy"] == DEFAULT_POLICY
     assert len(found["first_visits"]) == 3
     assert found["freshness"] > found["freshness_uniform"] > found["freshness_unvisited"] > 0
@@ -71,7 +71,7 @@ def test_a_plan_is_told_as_json(database: Database, tarantula: Tarantula) -> Non
     assert dues == sorted(dues)
 
 
-def test_the_limit_of_the_publication_holds_unless_told(sqlite: Database, tarantula: Tarantula) -> None:
+def test_the_visit_limit_of_the_publication_is_the_default(sqlite: Database, tarantula: Tarantula) -> None:
     some_days(sqlite)
     with sqlite.session() as session:
         registry.edit_publication(session, "fcul", {"refresh_visits": 4})
@@ -92,7 +92,7 @@ def test_the_limit_of_the_publication_holds_unless_told(sqlite: Database, tarant
         (("slow", "--horizon", "30s"), "The horizon of 30 s is shorter than the 60 s between two visits"),
     ],
 )
-def test_each_error_is_a_sentence(
+def test_wrong_arguments_are_refused(
     sqlite: Database, tarantula: Tarantula, arguments: tuple[str, ...], sentence: str
 ) -> None:
     some_days(sqlite)
@@ -105,7 +105,7 @@ def test_each_error_is_a_sentence(
     assert "Traceback" not in shown.err
 
 
-def test_without_the_packages_a_sentence_says_what_to_install(sqlite: Database) -> None:
+def test_missing_packages_are_named(sqlite: Database) -> None:
     urn = some_days(sqlite)
     code, _, said = run(sys.executable, "-c", WITHOUT, "revisit", "plan", "fcul")
     assert code == 2, said
@@ -117,9 +117,7 @@ def test_without_the_packages_a_sentence_says_what_to_install(sqlite: Database) 
     assert "0 of 0 planned visits were made" in out
 
 
-def test_a_plan_foretells_how_fresh_its_visits_keep_pages_that_change_at_random(
-    sqlite: Database, config: Config
-) -> None:
+def test_the_predicted_freshness_is_that_of_randomly_changing_pages(sqlite: Database, config: Config) -> None:
     chance, pages = np.random.default_rng(6), 400
     rates = chance.gamma(0.7, 1 / 0.7, pages) / DAY
     changes = [np.cumsum(chance.exponential(1 / rate, max(int(rate * 20 * DAY), 1) + 60)) for rate in rates]
@@ -142,7 +140,7 @@ def test_a_plan_foretells_how_fresh_its_visits_keep_pages_that_change_at_random(
 
 
 def true_freshness(changes: np.ndarray, due: np.ndarray) -> float:
-    """Return the share of the eighth day in which a page was as it was last seen, on the seventh or by a visit."""
+    """Return the share of the eighth day in which a page was as last seen, on the seventh day or by a visit."""
     begin, end = 8 * DAY, 9 * DAY
     seen = np.concatenate([[7 * DAY], begin + np.sort(due)])
     fresh = 0.0

@@ -1,4 +1,4 @@
-"""``tarantula stream``: what is typed, and what is said."""
+"""``tarantula stream``: sources from the command line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.sources import all_values, doubted, ingest, put_aside
 ADD = ("stream", "add", "weather.lisboa", "http://example.org/weather")
 
 
-def test_a_source_is_described_found_changed_and_removed(tarantula: Tarantula) -> None:
+def test_a_source_is_added_listed_changed_and_removed(tarantula: Tarantula) -> None:
     done = tarantula(
         *ADD, "--css", "temperature=#now", "--kind", "temperature=quantity °C", "--xpath", "words=//p[1]",
         "--interval", "5m", "--tags", "weather;Lisboa", "--title", "Tempo em Lisboa", "--misses", "5",
@@ -46,7 +46,7 @@ def test_a_source_is_described_found_changed_and_removed(tarantula: Tarantula) -
     assert "weather.lisboa" in gone.err
 
 
-def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_removal_needs_the_name_typed_again(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
     tarantula(*ADD, "--css", "value=#now")
     monkeypatch.setattr("typer.prompt", lambda _question: "another")
     refused = tarantula("stream", "remove", "weather.lisboa")
@@ -75,9 +75,7 @@ def test_it_is_removed_only_when_its_name_is_typed_again(tarantula: Tarantula, m
         (("--css", "value=#now", "--retention", "seconds=1d"), "is not a retention setting"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_sentence(
-    tarantula: Tarantula, typed: tuple[str, ...], words: str
-) -> None:
+def test_wrong_options_are_refused(tarantula: Tarantula, typed: tuple[str, ...], words: str) -> None:
     refused = tarantula(*ADD, *typed)
     assert refused.code == 2
     assert words in refused.err
@@ -85,13 +83,13 @@ def test_what_makes_no_sense_is_refused_with_a_sentence(
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://example.org/", "http://", "http://example.org/{place}"])
-def test_an_address_that_nobody_can_ask_for_is_refused(tarantula: Tarantula, url: str) -> None:
+def test_an_invalid_address_is_refused(tarantula: Tarantula, url: str) -> None:
     refused = tarantula("stream", "add", "weather.lisboa", url, "--css", "value=#now")
     assert refused.code == 2
     assert "not a web address" in refused.err or "The variable place has no value" in refused.err
 
 
-def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantula) -> None:
+def test_fields_have_titles_and_aggregations_and_can_be_removed(tarantula: Tarantula) -> None:
     csv = ("--adapter", "csv", "--place", "solar.column=2024", "--place", "wind.number=3", "--set", "separator=;")
     told = ("--aggregation", "solar=sum", "--label", "solar=Painéis", "--retention", "events=30d minutes=60d")
     done = tarantula(*ADD, *csv, *told)
@@ -105,7 +103,7 @@ def test_fields_have_names_and_ways_of_their_own_and_go_again(tarantula: Tarantu
     assert "There is nothing to change" in tarantula("stream", "edit", "weather.lisboa").err
 
 
-def test_a_source_is_made_like_another_with_other_variables(tarantula: Tarantula) -> None:
+def test_a_source_is_copied_with_other_variables(tarantula: Tarantula) -> None:
     tarantula(
         "stream", "add", "weather.lisboa", "http://example.org/{town}", "--css", "value=#now", "--variable",
         "town=lisboa", "--tags", "tempo",
@@ -120,7 +118,7 @@ def test_a_source_is_made_like_another_with_other_variables(tarantula: Tarantula
     assert "already" in tarantula("stream", "copy", "weather.lisboa", "weather.porto").err
 
 
-def test_a_name_that_is_taken_is_refused(tarantula: Tarantula) -> None:
+def test_names_are_unique(tarantula: Tarantula) -> None:
     assert tarantula(*ADD, "--css", "value=#now").code == 0
     taken = tarantula(*ADD, "--css", "value=#now")
     assert taken.code == 2
@@ -128,7 +126,7 @@ def test_a_name_that_is_taken_is_refused(tarantula: Tarantula) -> None:
 
 
 @pytest.mark.parametrize("form", ["--json", ""])
-def test_sources_are_written_and_read_again_without_their_secrets(
+def test_sources_are_exported_and_imported_without_their_secrets(
     tarantula: Tarantula, tmp_path: Path, form: str
 ) -> None:
     tarantula(*ADD, "--css", "value=#now", "--variable", "api_token=abc", "--variable", "place=Lisboa", "--delay", "2")
@@ -147,9 +145,7 @@ def test_sources_are_written_and_read_again_without_their_secrets(
     assert wrong.err.count("\n") >= 2
 
 
-def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown(
-    tarantula: Tarantula, tmp_path: Path
-) -> None:
+def test_a_web_service_gets_headers_and_a_body_and_its_key_is_hidden(tarantula: Tarantula, tmp_path: Path) -> None:
     asked = (
         "--adapter",
         "json",
@@ -189,7 +185,7 @@ def test_a_web_service_is_asked_with_headers_and_a_body_and_its_key_is_not_shown
     assert (now["method"], now["headers"], now["body"]) == ("GET", {"X-API-Key": "{api_key}"}, "")
 
 
-def test_what_was_put_aside_is_listed_accepted_and_dismissed(tarantula: Tarantula) -> None:
+def test_texts_put_aside_are_listed_accepted_and_dismissed(tarantula: Tarantula) -> None:
     tarantula(*ADD, "--css", "value=#now", "--kind", "value=integer")
     with open_database() as database:
         ingest(database, 1, doubted("7", "It may be the one of yesterday."))
@@ -204,7 +200,7 @@ def test_what_was_put_aside_is_listed_accepted_and_dismissed(tarantula: Tarantul
     assert "number" in tarantula("stream", "aside", "accept").err
 
 
-def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
+def test_poll_reads_a_source_once(tarantula: Tarantula) -> None:
     with Web({"/": Answer('<p id="now">12</p>')}) as web:
         tarantula("stream", "add", "weather.lisboa", web.url(), "--css", "value=#now", "--delay", "0")
         code, out, err = run(TARANTULA, "stream", "poll", "weather.lisboa", "--dry")
@@ -226,7 +222,7 @@ def test_a_source_is_read_once_and_now(tarantula: Tarantula) -> None:
     assert "is excluded" in run(TARANTULA, "stream", "poll", "weather.lisboa")[1]
 
 
-def test_a_source_is_made_of_the_answers_that_a_category_asks_for(tarantula: Tarantula) -> None:
+def test_a_source_is_created_from_a_category(tarantula: Tarantula) -> None:
     assert "Address of the feed" in tarantula("stream", "categories").out
     asked = {one["name"]: one["asks"] for one in json.loads(tarantula("stream", "categories", "--json").out)}
     assert [ask["key"] for ask in asked["feed"]] == ["address"]

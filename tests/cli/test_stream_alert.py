@@ -37,7 +37,7 @@ def test_an_alert_is_added_changed_tested_and_removed(sqlite: Database, tarantul
     assert "Storm" not in tarantula("stream", "alert", "list").out
 
 
-def test_what_is_wrong_is_a_sentence(sqlite: Database, tarantula: Tarantula) -> None:
+def test_wrong_arguments_are_refused(sqlite: Database, tarantula: Tarantula) -> None:
     new_source(sqlite)
     for arguments, said in (
         (("add", "weather.lisboa", "wind >"), "At the end of the condition: a value was expected."),

@@ -1,4 +1,4 @@
-"""``tarantula suggest``: a URL is collected by a process of its own, and its item comes to its end like any other."""
+"""``tarantula suggest``: a separate process collects a URL, and its item is archived."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PICTURE = Answer(b"GIF89a", "image/gif")
 SITE = {"/a": Answer('<title>A</title><img src="/i.gif"><a href="/b">b</a>'), "/b": Answer("b"), "/i.gif": PICTURE}
 
 
-def test_a_suggestion_is_collected_with_what_it_needs_and_archived(database: Database) -> None:
+def test_a_suggestion_is_collected_with_its_requisites_and_archived(database: Database) -> None:
     with database.session() as session:
         registry.add_publication(session, suggestions_config("suggestions"))
         registry.edit_publication(session, "suggestions", {"accept": ["127.0.0.1"], "allow_private": True, "delay": 0})
@@ -40,13 +40,13 @@ def test_a_suggestion_is_collected_with_what_it_needs_and_archived(database: Dat
 
 
 def _ended(database: Database) -> Item:
-    """Wait until the item has ended, and return it."""
+    """Wait until the item has ended; return it."""
     eventually(lambda: only_item(database).state in ("archived", "interrupted"))
     return only_item(database)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1/", "ftp://a.example/", "", "http://192.0.2.1/" + "a" * 9000])
-def test_what_is_not_collected_is_refused_and_nothing_begins(tarantula: Tarantula, url: str) -> None:
+def test_a_refused_suggestion_starts_no_item(tarantula: Tarantula, url: str) -> None:
     outcome = tarantula("suggest", url)
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1

@@ -1,4 +1,4 @@
-"""Long tables look as short ones do, and cost a line each."""
+"""Long tables and JSON lists look like short ones, at the cost of one line each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = [
 ]
 
 
-def test_a_long_table_looks_as_any_other(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_long_table_looks_like_a_short_one(capsys: pytest.CaptureFixture[str]) -> None:
     drawn = table(*COLUMNS)
     for row in ROWS:
         drawn.add_row(*row)
@@ -32,9 +32,7 @@ def test_a_long_table_looks_as_any_other(capsys: pytest.CaptureFixture[str]) -> 
     assert capsys.readouterr().out == "name  status  what is wrong\n"
 
 
-def test_what_is_too_long_for_a_screen_goes_on_below(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_cells_are_wrapped(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     write_long_table(COLUMNS, ROWS[1:2])
     first, second, *others = capsys.readouterr().out.splitlines()[1:]
@@ -42,7 +40,7 @@ def test_what_is_too_long_for_a_screen_goes_on_below(
     assert (second, others) == (" " * 24 + "503.", [])
 
 
-def test_a_list_is_written_part_by_part_as_it_would_be_whole(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_rows_are_written_like_a_whole_list(capsys: pytest.CaptureFixture[str]) -> None:
     for rows in ([], [{"a": [1, {"é": None}]}], [{"a": 1}, {}, {"b": "x\ny"}]):
         write_json(rows)
         expected = capsys.readouterr().out
@@ -52,7 +50,7 @@ def test_a_list_is_written_part_by_part_as_it_would_be_whole(capsys: pytest.Capt
         assert json.loads(written) == rows
 
 
-def test_sources_and_how_reading_them_goes_are_one_question(database: Database) -> None:
+def test_sources_and_their_status_are_one_query(database: Database) -> None:
     for name in ("weather.lisboa", "weather.porto", "weatherman", "stock.edp"):
         follow(database, name)
     asked: list[str] = []

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.usefixtures("quick_passwords")
 
 @pytest.fixture(autouse=True)
 def typed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Somebody pipes a password into the command."""
+    """A password on standard input."""
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{PASSWORD}\n{PASSWORD} and more\n"))
 
 
@@ -30,7 +30,7 @@ def lets_in(password: str) -> bool:
         return log_in(database, "ana", password, "192.0.2.7") is not None
 
 
-def test_the_first_is_an_administrator_and_the_next_a_curator(tarantula: Tarantula) -> None:
+def test_the_first_account_is_an_administrator_and_the_next_a_curator(tarantula: Tarantula) -> None:
     assert tarantula("user", "add", "ana").out == "ana is an administrator.\n"
     assert tarantula("user", "add", "rui").out == "rui is a curator.\n"
     assert lets_in(PASSWORD)
@@ -42,7 +42,7 @@ def test_the_first_is_an_administrator_and_the_next_a_curator(tarantula: Tarantu
     assert PASSWORD not in tarantula("user", "list").out
 
 
-def test_what_cannot_be_is_said_in_a_sentence(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_arguments_are_refused(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
     assert tarantula("user", "add", "ana", "--role", "king").err.startswith(
         "'king' is not a role. Write one of: reader"
     )
@@ -69,7 +69,7 @@ def test_accounts_are_changed_and_removed(tarantula: Tarantula) -> None:
     tarantula("user", "token", "ana", "harvest")
 
 
-def test_a_token_is_shown_once_and_ends_when_it_is_removed(tarantula: Tarantula) -> None:
+def test_a_token_is_shown_once_and_can_be_revoked(tarantula: Tarantula) -> None:
     tarantula("user", "add", "ana")
     secret = tarantula("user", "token", "ana", "harvest", "--role", "curator", "--days", "30").out.strip()
     with open_database(Config()) as database, database.reading() as session:

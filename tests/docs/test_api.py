@@ -1,4 +1,4 @@
-"""The documentation names every route of the API with the role that it needs, and every figure."""
+"""The API page lists every route with its role, and every metric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROUTES = documentation.rows(documentation.section(documentation.read("api.md"), 
 
 @cache
 def operations() -> dict[str, dict[str, Any]]:
-    """Every route by its method and address."""
+    """Return all routes by method and path."""
     app = FastAPI()
     for router in (monitoring.router, live.router, api.router):
         app.include_router(router)
@@ -35,7 +35,7 @@ def test_every_route_is_listed_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("row", ROUTES, ids=lambda row: row[0])
-def test_a_route_says_what_it_does_and_whom_it_is_for(row: list[str]) -> None:
+def test_a_route_has_a_summary_and_a_role(row: list[str]) -> None:
     one = operations()[row[0].strip("`")]
     assert one["summary"]
     assert one["tags"]

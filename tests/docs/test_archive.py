@@ -1,4 +1,4 @@
-"""The pages on validation, differences and integration say what the code does, whole."""
+"""The pages on validation, differences and integration agree with the code."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_indicator_is_listed_with_its_unit() -> None:
     assert listed == {name: measure.unit.value or "number" for name, measure in attention.MEASURES.items()}
 
 
-def test_the_rules_of_a_new_publication_are_told() -> None:
+def test_the_default_rules_are_listed() -> None:
     spans = documentation.spans(documentation.section(documentation.read("validation.md"), "Rules"))
     assert "; ".join(DEFAULT_ATTENTION_RULES) in spans
     assert "; ".join(DEFAULT_INCOMPLETE_RULES) in spans
@@ -75,7 +75,7 @@ def test_every_change_is_listed_in_its_order() -> None:
 
 
 def public() -> dict[str, str]:
-    """Every function and method of the interface, with its signature as the page writes it."""
+    """Return all functions and methods of the interface with their signatures as on the page."""
     found = dict(
         inspect.getmembers(deposit, lambda thing: inspect.isfunction(thing) and thing.__module__ == deposit.__name__)
     )
@@ -97,7 +97,7 @@ def test_every_public_function_is_documented_with_its_arguments() -> None:
     assert sorted(listed) == sorted(f"{name}({arguments})" for name, arguments in public().items())
 
 
-def test_what_is_public_has_a_sentence() -> None:
+def test_the_public_interface_has_docstrings() -> None:
     for name in public():
         thing = getattr(deposit, name, None) or getattr(deposit.Deposit, name.partition(".")[2])
         assert (thing.__doc__ or "").endswith("."), name

@@ -1,4 +1,4 @@
-"""The documentation says what is there: every command, option, setting, stat and signal, and no other."""
+"""The documentation lists every command, option, setting, stat and signal, and no other."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def name_of(page: Path) -> str:
 
 @cache
 def tree() -> dict[str, Any]:
-    """Every command by what is typed after ``tarantula``; the empty name is the program itself."""
+    """Return all commands by the words after ``tarantula``; the empty key is the program itself."""
     known: dict[str, Any] = {"": root_command()}
     for noun in NOUNS:
         known |= dict(verbs(noun, load_noun(noun)))
@@ -45,7 +45,7 @@ def tree() -> dict[str, Any]:
 
 
 def verbs(path: str, found: Any) -> Iterator[tuple[str, Any]]:
-    """Yield what a command is made of: its verbs, or itself."""
+    """Yield the verbs of a command, or the command itself."""
     within = getattr(found, "commands", None)
     if not within:
         yield path, found
@@ -60,7 +60,7 @@ def options(path: str) -> set[str]:
 
 
 def split_command(words: list[str]) -> tuple[str, list[str]]:
-    """Return which command some words call, and what follows it."""
+    """Return the command that some words call, and the remaining words."""
     for length in (3, 2, 1):
         if (path := " ".join(words[:length])) in tree():
             return path, words[length:]
@@ -87,7 +87,7 @@ def test_every_command_has_a_section_with_its_options_and_no_others(path: str) -
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_that_is_shown_can_be_typed(page: Path) -> None:
+def test_every_command_in_a_block_can_be_parsed(page: Path) -> None:
     for words in documentation.commands(text_of(page), "tarantula"):
         path, arguments = split_command(words)
         if path:
@@ -97,7 +97,7 @@ def test_every_command_that_is_shown_can_be_typed(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_command_that_is_mentioned_is_there(page: Path) -> None:
+def test_every_mentioned_command_exists(page: Path) -> None:
     for span in documentation.spans(text_of(page)):
         words = span.split()
         if words[0] != "tarantula" or words[1:2] == ["COMMAND"]:
@@ -114,7 +114,7 @@ def test_there_are_commands_to_check() -> None:
         split_command(["nothing"])
 
 
-def test_every_target_of_make_is_there() -> None:
+def test_every_mentioned_make_target_exists() -> None:
     targets = set(re.findall(r"^([a-z]+):", text_of(ROOT / "Makefile"), re.MULTILINE))
     for page in PAGES:
         text = text_of(page)
@@ -124,7 +124,7 @@ def test_every_target_of_make_is_there() -> None:
 
 
 def called_stats() -> Iterator[str]:
-    """Yield the stats that the code counts; what is filled in when it runs is left out."""
+    """Yield the stats in the code, without parts that are filled in at run time."""
     for path in SOURCES:
         for call in ast.walk(ast.parse(text_of(path))):
             if not (isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.args):
@@ -167,7 +167,7 @@ def test_every_signal_is_listed() -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_every_link_leads_somewhere(page: Path) -> None:
+def test_every_link_has_a_target(page: Path) -> None:
     for link in documentation.links(text_of(page)):
         if "://" in link:
             continue

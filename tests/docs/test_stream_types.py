@@ -1,4 +1,4 @@
-"""What the page of types says of texts is what is read."""
+"""The examples on the page of stream types are true."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ QUOTED = re.compile(r"`([^`]+)`")
 
 
 def rows(title: str) -> list[list[str]]:
-    """Return the cells of the table whose first line is this."""
+    """Return the rows of the table with this head."""
     lines = PAGE.partition(title)[2].split("\n\n")[0].splitlines()[2:]
     return [line.strip("|").split("|") for line in lines]
 
 
-def test_every_kind_is_there_with_an_instance_that_is_true() -> None:
+def test_every_kind_is_listed_with_a_true_example() -> None:
     seen = set()
     for kind, _, instance in rows("| kind | is kept as | for instance |"):
         name = ValueKind(QUOTED.findall(kind)[0])
@@ -35,7 +35,7 @@ def test_every_kind_is_there_with_an_instance_that_is_true() -> None:
     assert seen == set(ValueKind)
 
 
-def test_what_is_said_not_to_be_read_is_not() -> None:
+def test_texts_listed_as_unreadable_are_refused() -> None:
     texts = [text for cell, _ in rows("| text | why |") for text in QUOTED.findall(cell)]
 
     assert len(texts) > 15
@@ -44,7 +44,7 @@ def test_what_is_said_not_to_be_read_is_not() -> None:
             parse_value(text, ValueKind.DECIMAL, "")
 
 
-def test_what_histories_are_said_to_tell_they_tell() -> None:
+def test_examples_with_a_history_are_true() -> None:
     table = rows("| text | history | is |")
 
     assert len(table) > 5

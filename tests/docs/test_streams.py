@@ -1,4 +1,4 @@
-"""The page on sources lists every adapter and every category with what they ask for, and examples that work."""
+"""The page on sources lists every adapter and category with their options, and its examples work."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def names(*models: type[BaseModel]) -> list[str]:
     return [name for model in models for name in model.model_fields]
 
 
-def test_everything_that_a_source_says_is_listed() -> None:
+def test_every_field_of_a_source_is_listed() -> None:
     assert listed("What a source says") == names(SourceConfig, SourceField)
 
 
@@ -42,7 +42,7 @@ def test_the_examples_of_every_adapter_can_be_used() -> None:
     assert {example.adapter for example in examples} == ADAPTERS.keys()
 
 
-def test_no_adapter_is_listed_that_is_not_there() -> None:
+def test_every_listed_adapter_exists() -> None:
     headings = documentation.headings(TEXT)
     (begin,), (end,) = ([n for n, one in enumerate(headings) if one == title] for title in ("Adapters", "Found again"))
     assert [heading.strip("`") for heading in headings[begin + 1 : end]] == list(ADAPTERS)

@@ -1,4 +1,4 @@
-"""Tables of the documentation that mirror the code are complete, and true."""
+"""Reference tables of the documentation agree with the code."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_every_field_of_a_publication_is_listed() -> None:
     documentation.rows(documentation.section(documentation.read("publications.md"), "Fields")),
     ids=lambda row: row[0],
 )
-def test_its_option_and_default_are_those_of_the_code(row: list[str]) -> None:
+def test_options_and_defaults_are_those_of_the_code(row: list[str]) -> None:
     field, option, default = row[0].strip("`"), documentation.spans(row[1]), row[2]
     if field not in ("name", "base_url"):
         flag = FLAGS.get(field, f"--{field.replace('_', '-')}")
@@ -138,7 +138,7 @@ def test_every_rule_is_listed() -> None:
 @pytest.mark.parametrize(
     "row", documentation.rows(documentation.section(documentation.read("scope.md"), "Servers")), ids=lambda row: row[0]
 )
-def test_patterns_take_what_the_table_says(row: list[str]) -> None:
+def test_server_patterns_match_as_listed(row: list[str]) -> None:
     patterns = ServerPatterns(documentation.spans(row[0]))
     assert all(patterns.match(server) for server in documentation.spans(row[1]))
     assert not any(patterns.match(server) for server in documentation.spans(row[2]))

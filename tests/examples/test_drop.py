@@ -1,4 +1,4 @@
-"""The example of a repository: validated items leave for it."""
+"""The example of a repository: validated items are exported to it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_a_valid_item_leaves_and_a_rejected_one_is_withdrawn(
+def test_a_valid_item_is_exported_and_a_rejected_one_withdrawn(
     database: Database,
     database_config: Config,
     repository: Path,
@@ -46,7 +46,7 @@ def test_a_valid_item_leaves_and_a_rejected_one_is_withdrawn(
     assert list(repository.iterdir()) == []
 
 
-def test_a_repository_that_is_away_is_said_and_the_decision_can_be_taken_again(
+def test_an_unavailable_repository_is_reported_and_the_decision_can_be_repeated(
     sqlite: Database, config: Config, repository: Path, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -63,7 +63,7 @@ def test_a_repository_that_is_away_is_said_and_the_decision_can_be_taken_again(
     assert (repository / urn).is_dir()
 
 
-def test_a_hook_that_is_not_there_is_said_before_anything_is_decided(
+def test_a_missing_hook_is_reported_before_the_decision(
     sqlite: Database, config: Config, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TARANTULA_ON_DECISION", "examples.drop.nowhere.nothing")
@@ -75,5 +75,5 @@ def test_a_hook_that_is_not_there_is_said_before_anything_is_decided(
 
 
 @pytest.mark.parametrize("example", ["drop/repository.py", "tumba/handing_over.py"])
-def test_an_example_is_under_a_page(example: str) -> None:
+def test_an_example_is_short(example: str) -> None:
     assert len((ROOT / "examples" / example).read_text(encoding="utf-8").splitlines()) < 80

@@ -1,4 +1,4 @@
-"""The example of a search engine: documents are handed over as they arrive."""
+"""The example of a search engine: documents are passed on as they are collected."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def handed(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def test_every_document_that_was_collected_is_handed_over(sqlite: Database, web: Web, tmp_path: Path) -> None:
+def test_every_collected_document_is_passed_on(sqlite: Database, web: Web, tmp_path: Path) -> None:
     settings = {"ITEM_PIPELINES": PIPELINES, "TUMBA_COMMAND": [sys.executable, "-c", READ_ALL, str(tmp_path / "read")]}
     describe(sqlite, "tumba", base_url=web.url(), settings=settings)
     collect("tumba")
@@ -50,7 +50,7 @@ def test_every_document_that_was_collected_is_handed_over(sqlite: Database, web:
     assert states(sqlite)[web.url("/lost")] == 404
 
 
-def test_a_program_that_goes_away_costs_no_document(sqlite: Database, web: Web, tmp_path: Path) -> None:
+def test_a_program_that_exits_loses_no_document(sqlite: Database, web: Web, tmp_path: Path) -> None:
     settings = {"ITEM_PIPELINES": PIPELINES, "TUMBA_COMMAND": [sys.executable, "-c", READ_ONE, str(tmp_path / "read")]}
     describe(sqlite, "tumba", base_url=web.url(), settings=settings)
     collect("tumba")

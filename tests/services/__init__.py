@@ -1,1 +1,1 @@
-"""Tests of what people do: roles, audit log and results."""
+"""Tests of the use cases: roles, audit log and results."""

@@ -1,4 +1,4 @@
-"""What people do with alerts: each with their own, on sources that they may see."""
+"""Alerts: each person has their own, on sources that they may see."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def at(second: float) -> datetime:
     return datetime.fromtimestamp(BEGIN / SECOND + second, UTC)
 
 
-def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
+def test_readers_have_their_own_alerts_only(database: Database) -> None:
     source = new_source(database)
     ana, rui = (context_of(database, Role.READER, name) for name in ("ana", "rui"))
     mine = alerts.add_alert(ana, "weather.lisboa", {"condition": "wind>3 AND NOT temperature > 5", "hold": ""})
@@ -34,7 +34,7 @@ def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
         alerts.get_alert,
         alerts.remove_alert,
         alerts.dry_run_alert,
-        lambda desk, number: alerts.edit_alert(desk, number, {}),
+        lambda context, number: alerts.edit_alert(context, number, {}),
     ):
         with pytest.raises(NotFoundError, match=f"There is no alert {other.id}"):
             attempt(ana, other.id)
@@ -46,7 +46,7 @@ def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
     )  # fmt: skip
     assert alerts.dismiss_firings(ana, [fired.id]) == 0
     assert alerts.dismiss_firings(rui, [fired.id]) == 1
-    assert [len(alerts.list_firings(desk, unseen=True).rows) for desk in (ana, rui)] == [1, 0]
+    assert [len(alerts.list_firings(context, unseen=True).rows) for context in (ana, rui)] == [1, 0]
     alerts.edit_alert(ana, mine.id, {"on": False, "margin": "1,5"})
     assert (alerts.get_alert(ana, mine.id).on, alerts.get_alert(ana, mine.id).margin) == (False, "1.5")
     alerts.remove_alert(ana, mine.id)
@@ -59,7 +59,7 @@ def test_readers_have_their_own_and_see_no_others(database: Database) -> None:
     ]
 
 
-def test_private_sources_of_others_are_not_there(sqlite: Database) -> None:
+def test_private_sources_of_others_are_not_found(sqlite: Database) -> None:
     new_source(sqlite, owner="ana", private=True)
     ana, rui = (context_of(sqlite, Role.ADMINISTRATOR, name) for name in ("ana", "rui"))
     alerts.add_alert(ana, "weather.lisboa", {"condition": "wind > 3"})
@@ -72,7 +72,7 @@ def test_private_sources_of_others_are_not_there(sqlite: Database) -> None:
     assert written == [("alert.add", "private source", {})]
 
 
-def test_what_fired_is_shown_in_pages_with_what_is_unseen_first(sqlite: Database) -> None:
+def test_firings_are_paged_and_undismissed_ones_come_first(sqlite: Database) -> None:
     source, ana = new_source(sqlite), context_of(sqlite, Role.READER)
     alerts.add_alert(ana, "weather.lisboa", {"condition": "wind changed"})
     for second in range(6):
@@ -85,7 +85,7 @@ def test_what_fired_is_shown_in_pages_with_what_is_unseen_first(sqlite: Database
     assert alerts.dismiss_firings(ana) == 4
 
 
-def test_a_condition_is_checked_and_tried_before_it_is_stored(sqlite: Database) -> None:
+def test_a_condition_can_be_checked_and_tried_before_it_is_stored(sqlite: Database) -> None:
     fields = [{"key": "price", "kind": "money", "unit": "EUR", "place": {"css": "b"}}]
     source, ana = new_source(sqlite, "stock.edp", fields=fields), context_of(sqlite, Role.READER)
     checked = alerts.check_condition(ana, "stock.edp", {"condition": "price > 1.234,56 €"})
@@ -100,7 +100,7 @@ def test_a_condition_is_checked_and_tried_before_it_is_stored(sqlite: Database) 
             alerts.dry_run(ana, "stock.edp", {"condition": "price > 1"}, begin, end)
 
 
-def test_readers_send_nothing_into_private_networks_and_their_tokens_write_nothing(sqlite: Database) -> None:
+def test_readers_cannot_notify_private_networks_and_their_tokens_are_read_only(sqlite: Database) -> None:
     new_source(sqlite)
     mail = "mailto://127.0.0.1/?from=a@example.org&to=a@example.org"
     elsewhere = "mailto://user:pw@example.org/?smtp=127.0.0.1"
@@ -122,7 +122,7 @@ def test_readers_send_nothing_into_private_networks_and_their_tokens_write_nothi
             attempt()
 
 
-def test_alerts_go_with_the_account_that_they_belong_to(sqlite: Database, quick_passwords: None) -> None:
+def test_alerts_are_deleted_with_their_account(sqlite: Database, quick_passwords: None) -> None:
     new_source(sqlite)
     with sqlite.session() as session:
         for name in ("ivo", "rui"):

@@ -1,4 +1,4 @@
-"""What people do with items, documents and servers: checked, done, and written down."""
+"""Items, documents and servers: roles, changes and audit log."""
 
 from __future__ import annotations
 
@@ -26,44 +26,44 @@ from tests.support.item_lifecycles import change, join, new_item
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_items_are_listed_newest_first_a_page_at_a_time(database: Database, database_config: Config) -> None:
+def test_items_are_paged_newest_first(database: Database, database_config: Config) -> None:
     urns = [new_item(database_config, database, name) for name in ("one", "two", "three")]
     change(
         database, urns[1], state="interrupted", indicators={"documents": 9, "collected": 4, "waiting": 5, "bytes": 7}
     )
-    desk = context_of(database, Role.READER)
-    first = items.list_items(desk, limit=2)
+    context = context_of(database, Role.READER)
+    first = items.list_items(context, limit=2)
     assert [row.urn for row in first.rows] == [urns[2], urns[1]]
     assert (first.rows[0].documents, first.rows[0].waiting) == (1, 1)
     assert (first.rows[1].documents, first.rows[1].collected, first.rows[1].bytes) == (9, 4, 7)
-    second = items.list_items(desk, limit=2, before=first.next)
+    second = items.list_items(context, limit=2, before=first.next)
     assert ([row.urn for row in second.rows], second.next) == ([urns[0]], None)
-    assert [row.urn for row in items.list_items(desk, publication="one").rows] == [urns[0]]
-    assert [row.urn for row in items.list_items(desk, state="interrupted").rows] == [urns[1]]
+    assert [row.urn for row in items.list_items(context, publication="one").rows] == [urns[0]]
+    assert [row.urn for row in items.list_items(context, state="interrupted").rows] == [urns[1]]
     for wrong in ({"state": "lost"}, {"limit": 0}, {"limit": 501}, {"before": "!"}, {"publication": "four"}):
         with pytest.raises(TarantulaError):
-            items.list_items(desk, **wrong)
+            items.list_items(context, **wrong)
 
 
 @pytest.mark.parametrize("wrong", ["", "é", "-1", "A", write_cursor(0) + "AAAA", write_cursor(2**63), "x" * 99])
-def test_only_what_a_page_said_is_where_one_goes_on(wrong: str) -> None:
+def test_an_invalid_cursor_is_refused(wrong: str) -> None:
     assert read_cursor(write_cursor(2**63 - 1)) == 2**63 - 1
     with pytest.raises(TarantulaError, match="is not a cursor"):
         read_cursor(wrong)
 
 
-def test_who_stops_and_extends_is_written_down(database: Database, database_config: Config) -> None:
+def test_stop_and_extend_are_audited(database: Database, database_config: Config) -> None:
     urn = new_item(database_config, database)
     change(database, urn, state="collecting")
     join(database, urn)
-    desk = context_of(database)
-    assert items.get_item(desk, urn).verbs == ["stop", "resume", "extend"]
-    assert len(items.get_item(desk, urn).collectors) == 1
-    assert items.extend(desk, urn, "2d") > datetime.now(UTC) + timedelta(days=1)
-    assert not items.stop(desk, urn)
-    assert items.get_item(desk, urn).stop_wanted_at is not None
+    context = context_of(database)
+    assert items.get_item(context, urn).verbs == ["stop", "resume", "extend"]
+    assert len(items.get_item(context, urn).collectors) == 1
+    assert items.extend(context, urn, "2d") > datetime.now(UTC) + timedelta(days=1)
+    assert not items.stop(context, urn)
+    assert items.get_item(context, urn).stop_wanted_at is not None
     with pytest.raises(TarantulaError, match="A process is already working on"):
-        items.resume(desk, urn)
+        items.resume(context, urn)
     with pytest.raises(TarantulaError, match="cannot be removed"):
         items.remove(context_of(database, Role.ADMINISTRATOR), urn)
     assert audit_entries(database) == [("ana", "item.extend", urn), ("ana", "item.stop", urn)]
@@ -72,16 +72,16 @@ def test_who_stops_and_extends_is_written_down(database: Database, database_conf
 @pytest.mark.parametrize(
     "wish",
     [
-        lambda desk, urn: items.stop(desk, urn),
-        lambda desk, urn: items.extend(desk, urn, "2d"),
-        lambda desk, urn: items.resume(desk, urn),
-        lambda desk, urn: items.convert(desk, urn),
-        lambda desk, urn: items.remove(desk, urn),
-        lambda desk, urn: servers.accept_server(desk, urn, "a.example"),
-        lambda desk, urn: servers.set_server(desk, "a.example", delay=1),
+        lambda context, urn: items.stop(context, urn),
+        lambda context, urn: items.extend(context, urn, "2d"),
+        lambda context, urn: items.resume(context, urn),
+        lambda context, urn: items.convert(context, urn),
+        lambda context, urn: items.remove(context, urn),
+        lambda context, urn: servers.accept_server(context, urn, "a.example"),
+        lambda context, urn: servers.set_server(context, "a.example", delay=1),
     ],
 )
-def test_readers_change_nothing(sqlite: Database, config: Config, wish: object) -> None:
+def test_readers_cannot_change_items(sqlite: Database, config: Config, wish: object) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="interrupted")
     assert callable(wish)
@@ -92,40 +92,40 @@ def test_readers_change_nothing(sqlite: Database, config: Config, wish: object) 
     assert audit_entries(sqlite) == []
 
 
-def test_an_item_that_is_archived_is_not_resumed(sqlite: Database, config: Config) -> None:
+def test_an_archived_item_cannot_be_resumed(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
     change(sqlite, urn, state="archived")
     with pytest.raises(TarantulaError, match="is archived and cannot become collecting"):
         items.resume(context_of(sqlite), urn)
 
 
-def test_the_end_of_the_latest_log_is_shown(sqlite: Database, config: Config) -> None:
+def test_the_tail_of_the_latest_log(sqlite: Database, config: Config) -> None:
     urn = new_item(config, sqlite)
-    desk = context_of(sqlite)
-    assert items.log_tail(desk, urn) == []
+    context = context_of(sqlite)
+    assert items.log_tail(context, urn) == []
     path = config.items / urn / "daemon.log"
     path.write_bytes(b"".join(b"line %d \xff\n" % number for number in range(20_000)))
-    assert items.log_tail(desk, urn, 2) == [
+    assert items.log_tail(context, urn, 2) == [
         "line 19998 \N{REPLACEMENT CHARACTER}",
         "line 19999 \N{REPLACEMENT CHARACTER}",
     ]
-    assert len(items.log_tail(desk, urn, 100_000)) < 20_000
+    assert len(items.log_tail(context, urn, 100_000)) < 20_000
 
 
 def test_servers_are_listed_set_and_accepted(database: Database) -> None:
     urn = item_with(database, (OTHER, "/1", -5, "ServerNotAccepted"), (BASE, "/2", 200, None))
-    desk = context_of(database)
-    assert [(row.server, row.documents, row.refused) for row in servers.list_servers(desk, urn)] == [
+    context = context_of(database)
+    assert [(row.server, row.documents, row.refused) for row in servers.list_servers(context, urn)] == [
         (BASE, 2, 0),
         (OTHER, 1, 1),
     ]
-    assert [row.server for row in servers.list_servers(desk, urn, "SAPO")] == [OTHER]
-    assert servers.set_server(desk, OTHER, "fcul", delay=3, depth=2).delay == 3
-    assert servers.set_server(desk, OTHER, "fcul", depth=None).model_dump(exclude_none=True) == {"delay": 3}
-    assert servers.accept_server(desk, urn, OTHER) == 1
+    assert [row.server for row in servers.list_servers(context, urn, "SAPO")] == [OTHER]
+    assert servers.set_server(context, OTHER, "fcul", delay=3, depth=2).delay == 3
+    assert servers.set_server(context, OTHER, "fcul", depth=None).model_dump(exclude_none=True) == {"delay": 3}
+    assert servers.accept_server(context, urn, OTHER) == 1
     for wrong in ({}, {"delay": -1}, {"speed": 1}):
         with pytest.raises(TarantulaError):
-            servers.set_server(desk, OTHER, None, **wrong)
+            servers.set_server(context, OTHER, None, **wrong)
     assert [action for _, action, _ in audit_entries(database)] == ["server.set", "server.set", "server.accept"]
 
 
@@ -138,50 +138,50 @@ def web() -> Iterator[Web]:
         yield served
 
 
-def test_a_document_is_shown_with_all_that_is_known_of_it(sqlite: Database, config: Config, web: Web) -> None:
+def test_the_details_of_a_document(sqlite: Database, config: Config, web: Web) -> None:
     describe(sqlite, "small", base_url=web.url(), robots=False, convert=False)
     collect("small")
     web.routes["/a"] = Answer(page("Another", ["/b"]))
     collect("small")
-    desk = context_of(sqlite, Role.READER)
-    later, earlier = (row.urn for row in items.list_items(desk).rows)
-    found = {row.url: row for row in documents.list_documents(desk, earlier).rows}
+    context = context_of(sqlite, Role.READER)
+    later, earlier = (row.urn for row in items.list_items(context).rows)
+    found = {row.url: row for row in documents.list_documents(context, earlier).rows}
     assert {url: row.state for url, row in found.items()} == {web.url("/"): 200, web.url("/a"): 200, web.url("/b"): 404}
 
-    base = documents.get_document(desk, earlier, found[web.url("/")].id)
+    base = documents.get_document(context, earlier, found[web.url("/")].id)
     assert base.status_line == "HTTP/1.1 200 OK"
     assert ("X-Hostile", HOSTILE) in base.headers
     assert {named.url for named in base.links_out} == {web.url("/a"), web.url("/b")}
     assert (base.via, base.links, base.is_revisit) == (None, 2, False)
     assert [(one.urn, one.same) for one in base.other_captures] == [(later, True)]
 
-    missing = documents.get_document(desk, earlier, found[web.url("/b")].id)
+    missing = documents.get_document(context, earlier, found[web.url("/b")].id)
     assert missing.via is not None
     assert missing.via.url == web.url("/")
     assert "404" in (missing.reason or "")
-    naming = documents.documents_linking_to(desk, earlier, missing.id)
+    naming = documents.documents_linking_to(context, earlier, missing.id)
     assert [row.url for row in naming.rows] == [web.url("/"), web.url("/a")]
 
-    changed = documents.get_document(desk, earlier, found[web.url("/a")].id)
+    changed = documents.get_document(context, earlier, found[web.url("/a")].id)
     assert [one.same for one in changed.other_captures] == [False]
-    again = documents.get_document(desk, later, base.other_captures[0].id)
+    again = documents.get_document(context, later, base.other_captures[0].id)
     assert again.is_revisit
     assert ("X-Hostile", HOSTILE) in again.headers
 
     for path in (config.items / earlier / "archive").glob("*.warc.gz"):
         path.write_bytes(b"")
-    damaged = documents.get_document(desk, earlier, base.id)
+    damaged = documents.get_document(context, earlier, base.id)
     assert damaged.headers == []
     assert "has no complete record" in (damaged.headers_missing or "")
     with pytest.raises(TarantulaError, match="has no document"):
-        documents.get_document(desk, later, base.id)
+        documents.get_document(context, later, base.id)
     filters = DocumentFilters(type=" TEXT/HTML ", words="\0")
-    assert len(documents.list_documents(desk, earlier, filters).rows) == 3
+    assert len(documents.list_documents(context, earlier, filters).rows) == 3
 
 
-def test_an_item_that_goes_on_may_have_more_documents(database: Database, database_config: Config) -> None:
+def test_a_running_item_may_get_more_documents(database: Database, database_config: Config) -> None:
     urn = new_item(database_config, database)
     with database.session() as session:
         session.execute(update(Item).values(state="interrupted", last_document_id=1))
-    desk = context_of(database)
-    assert len(documents.list_documents(desk, urn).rows) == 1
+    context = context_of(database)
+    assert len(documents.list_documents(context, urn).rows) == 1

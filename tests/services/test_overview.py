@@ -1,4 +1,4 @@
-"""What goes on, and what wants to be looked at."""
+"""The overview of an installation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.item_lifecycles import change, new_item
 from tests.support.monthly_items import archive
 
 
-def test_everything_is_in_its_list(database_config: Config, database: Database) -> None:
+def test_the_lists_of_the_overview(database_config: Config, database: Database) -> None:
     ended = archive(database_config, database, 6, {}, name="ended", every="monthly", start="2026-06-01 00:00+00:00")
     asking = archive(database_config, database, 7, {}, name="asking")
     decided = archive(database_config, database, 8, {}, name="decided")

@@ -1,4 +1,4 @@
-"""A source that was put together by pointing: stored, read at once, and on the dashboard."""
+"""A source from the picker is stored, read at once, and added to the dashboard."""
 
 from __future__ import annotations
 
@@ -22,32 +22,32 @@ AT = datetime(2026, 6, 12, 22, tzinfo=UTC)
 
 
 def fields_and_answer(**about: object) -> tuple[dict[str, object], SourceResponse]:
-    """Return the leader of the league, as it is put together by pointing."""
+    """Return the fields and the response of a source for the leader of the league, as the picker makes them."""
     draft = draft_of(LEAGUE, *CELLS)
     answer = SourceResponse(draft.answer.url, draft.answer.body, draft.answer.content_type, AT)
     return draft.configuration(**{"name": "user.ana.hoquei", **about}), answer
 
 
 def test_a_new_source_is_read_at_once_and_is_on_the_dashboard(database: Database) -> None:
-    desk = context_of(database)
-    added = sources.add_picked_source(desk, *fields_and_answer(interval=60))
+    context = context_of(database)
+    added = sources.add_picked_source(context, *fields_and_answer(interval=60))
     assert (added.name, added.values, added.sentence) == ("user.ana.hoquei", 3, "")
     with database.reading() as session:
         assert sorted(session.scalars(select(Event.value))) == ["22", "61", "SL Benfica"]
         state = session.scalars(select(SourceState)).one()
         assert state.due_at == round(AT.timestamp() * 1e6) + 60_000_000
-    assert [list(row.view.sources) for row in views.list_dashboard(desk)] == [["user.ana.hoquei"]]
+    assert [list(row.view.sources) for row in views.list_dashboard(context)] == [["user.ana.hoquei"]]
     assert ("ana", "source.add", "user.ana.hoquei") in audit_entries(database)
 
 
-def test_a_private_source_is_its_owners_alone(sqlite: Database) -> None:
+def test_a_private_source_belongs_to_its_owner_only(sqlite: Database) -> None:
     sources.add_picked_source(context_of(sqlite), *fields_and_answer(private=True))
     with pytest.raises(NotFoundError):
         streams.get_source_row(context_of(sqlite, name="rui"), "user.ana.hoquei")
     assert ("ana", "source.add", streams.PRIVATE_SUBJECT) in audit_entries(sqlite)
 
 
-def test_what_cannot_be_added_leaves_nothing_behind(sqlite: Database) -> None:
+def test_a_refused_source_leaves_no_rows(sqlite: Database) -> None:
     fields, answer = fields_and_answer()
     with pytest.raises(NotAllowed):
         sources.add_picked_source(context_of(sqlite, Role.READER), fields, answer)

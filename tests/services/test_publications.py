@@ -1,4 +1,4 @@
-"""What people do with publications."""
+"""Publications: roles, changes and audit log."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ FCUL: dict[str, Any] = {
 }
 
 
-def test_a_publication_is_described_changed_copied_and_forgotten_and_all_of_it_is_written_down(
+def test_changes_of_a_publication_are_audited(
     database: Database,
 ) -> None:
-    desk = context_of(database)
-    publications.add(desk, "fcul", FCUL)
-    publications.edit(desk, "fcul", {"depth": "7", "notify": "json://user:secret@localhost/"})
-    publications.copy(desk, "fcul", "fcul2")
-    publications.remove(desk, "fcul2")
-    assert publications.get_publication(desk, "fcul")["depth"] == 7
+    context = context_of(database)
+    publications.add(context, "fcul", FCUL)
+    publications.edit(context, "fcul", {"depth": "7", "notify": "json://user:secret@localhost/"})
+    publications.copy(context, "fcul", "fcul2")
+    publications.remove(context, "fcul2")
+    assert publications.get_publication(context, "fcul")["depth"] == 7
     assert [action for _, action, _ in audit_entries(database)] == [
         *("publication.add", "publication.edit", "publication.copy", "publication.remove")
     ]
@@ -48,16 +48,16 @@ def test_a_publication_is_described_changed_copied_and_forgotten_and_all_of_it_i
 
 
 def test_rows_have_the_last_item_and_the_next_due_time(database: Database) -> None:
-    desk = context_of(database)
-    publications.add(desk, "fcul", FCUL)
-    publications.add(desk, "once", {"base_url": "http://once.example/"})
+    context = context_of(database)
+    publications.add(context, "fcul", FCUL)
+    publications.add(context, "once", {"base_url": "http://once.example/"})
     with database.session() as session:
         publication = session.scalars(select(Publication).where(Publication.name == "fcul")).one()
         for month in (6, 7):
             moment = datetime(2026, month, 12, 21, tzinfo=UTC)
             item = create_item_now(session, publication, moment)
             item.state = "archived"
-    fcul, once = publications.list_publications(desk)
+    fcul, once = publications.list_publications(context)
     assert (fcul.name, fcul.items, fcul.last_urn, fcul.last_state) == ("fcul", 2, "fcul-20260712T210000", "archived")
     assert (fcul.last_at, fcul.next_due) == (
         datetime(2026, 7, 12, 21, tzinfo=UTC),
@@ -66,36 +66,38 @@ def test_rows_have_the_last_item_and_the_next_due_time(database: Database) -> No
     assert (once.items, once.last_urn, once.next_due, once.complaint) == (0, None, None, None)
 
 
-def test_a_publication_that_can_no_longer_be_read_is_listed_with_the_reason(sqlite: Database) -> None:
-    desk = context_of(sqlite)
-    publications.add(desk, "fcul", FCUL)
+def test_an_invalid_publication_is_listed_with_the_reason(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    publications.add(context, "fcul", FCUL)
     with sqlite.session() as session:
         session.execute(update(Publication).values(configuration={"every": "sometimes"}))
-    (row,) = publications.list_publications(desk)
+    (row,) = publications.list_publications(context)
     assert row.next_due is None
     assert row.complaint is not None
     assert "is not a period" in row.complaint
 
 
-def test_fields_are_checked_by_the_model_each_with_its_complaint(sqlite: Database) -> None:
-    desk = context_of(sqlite)
-    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {}
+def test_each_wrong_field_has_its_message(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    assert publications.check_fields(context, {**FCUL, "name": "fcul"}) == {}
     wrong = {"name": "fc ul", "base_url": "gopher://x/", "depth": "-1", "profile": "nothing", "every": "often"}
-    found = publications.check_fields(desk, wrong)
+    found = publications.check_fields(context, wrong)
     assert found.keys() == wrong.keys()
     assert found["depth"] == "The depth must be 0 or more, and -1 is not."
     assert "There is no profile 'nothing'" in found["profile"]
-    together = publications.check_fields(desk, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
+    together = publications.check_fields(context, {**FCUL, "name": "fcul", "exclude": "www.fc.ul.pt"})
     assert together == {"": "The server www.fc.ul.pt cannot be excluded: it is the server of the base document."}
-    publications.add(desk, "fcul", FCUL)
-    assert publications.check_fields(desk, {**FCUL, "name": "fcul"}) == {"name": "There is already a publication fcul."}
-    assert publications.check_fields(desk, FCUL, "fcul") == {}
+    publications.add(context, "fcul", FCUL)
+    assert publications.check_fields(context, {**FCUL, "name": "fcul"}) == {
+        "name": "There is already a publication fcul."
+    }
+    assert publications.check_fields(context, FCUL, "fcul") == {}
 
 
-def test_urls_are_tried_by_the_rules_themselves_before_anything_is_stored(sqlite: Database) -> None:
-    desk = context_of(sqlite, Role.READER)
+def test_urls_can_be_judged_before_the_publication_is_stored(sqlite: Database) -> None:
+    context = context_of(sqlite, Role.READER)
     urls = ["http://www.di.fc.ul.pt/", "http://ptmat.lmc.fc.ul.pt/", "http://www.example.org/", "mailto:a@b.pt"]
-    found = publications.judge_urls(desk, FCUL, urls)
+    found = publications.judge_urls(context, FCUL, urls)
     assert [(one.accepted, one.rule) for one in found] == [
         (True, "ServerAccepted"),
         (False, "ServerExcluded"),
@@ -103,34 +105,34 @@ def test_urls_are_tried_by_the_rules_themselves_before_anything_is_stored(sqlite
         (False, "SchemeNotWeb"),
     ]
     with pytest.raises(TarantulaError, match="base_url is missing"):
-        publications.judge_urls(desk, {}, urls)
+        publications.judge_urls(context, {}, urls)
 
 
-def test_what_was_decided_for_a_server_counts_when_urls_are_tried(sqlite: Database) -> None:
-    desk = context_of(sqlite)
-    publications.add(desk, "fcul", FCUL)
+def test_server_settings_apply_when_urls_are_judged(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    publications.add(context, "fcul", FCUL)
     with sqlite.session() as session:
         fcul = session.scalars(select(Publication)).one()
         server_settings.put_server_settings(session, "www.di.fc.ul.pt", fcul, {"excluded": True})
     asked = ["http://www.di.fc.ul.pt/"]
-    assert not publications.judge_urls(desk, {**FCUL, "name": "fcul"}, asked)[0].accepted
-    assert publications.judge_urls(desk, {**FCUL, "name": "another"}, asked)[0].accepted
+    assert not publications.judge_urls(context, {**FCUL, "name": "fcul"}, asked)[0].accepted
+    assert publications.judge_urls(context, {**FCUL, "name": "another"}, asked)[0].accepted
 
 
-def test_what_is_exported_can_be_imported_elsewhere(sqlite: Database) -> None:
-    desk = context_of(sqlite)
-    publications.add(desk, "fcul", FCUL)
-    text = publications.export_toml(desk)
+def test_an_export_can_be_imported(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    publications.add(context, "fcul", FCUL)
+    text = publications.export_toml(context)
     with pytest.raises(TarantulaError, match="already"):
-        publications.import_toml(desk, text)
-    publications.remove(desk, "fcul")
-    assert publications.import_toml(desk, text) == ["fcul"]
-    assert publications.export_toml(desk, ["fcul"]) == text
-    assert publications.import_toml(desk, text.replace("depth = 5", "depth = 3"), replace=True) == ["fcul"]
-    assert publications.get_publication(desk, "fcul")["depth"] == 3
+        publications.import_toml(context, text)
+    publications.remove(context, "fcul")
+    assert publications.import_toml(context, text) == ["fcul"]
+    assert publications.export_toml(context, ["fcul"]) == text
+    assert publications.import_toml(context, text.replace("depth = 5", "depth = 3"), replace=True) == ["fcul"]
+    assert publications.get_publication(context, "fcul")["depth"] == 3
 
 
-def test_a_reader_looks_and_changes_nothing_and_sees_no_password(sqlite: Database) -> None:
+def test_readers_cannot_change_publications_or_see_passwords(sqlite: Database) -> None:
     curator, reader = context_of(sqlite), context_of(sqlite, Role.READER)
     publications.add(curator, "fcul", {**FCUL, "notify": "json://user:secret@localhost/"})
     assert publications.get_publication(reader, "fcul")["notify"] == ["json://…"]
@@ -150,25 +152,25 @@ def test_a_reader_looks_and_changes_nothing_and_sees_no_password(sqlite: Databas
     assert len(audit_entries(sqlite)) == 1
 
 
-def test_an_item_is_collected_now_to_its_end_without_a_daemon_and_not_twice_at_a_time(
+def test_collect_now_works_without_a_daemon_and_once_at_a_time(
     sqlite_config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "*")
     with DemoWeb() as web, open_database(sqlite_config) as database:
-        desk = context_of(database)
-        publications.add(desk, "demo", {"base_url": web.url(), "delay": 0})
-        urn = publications.collect_now(desk, "demo")
+        context = context_of(database)
+        publications.add(context, "demo", {"base_url": web.url(), "delay": 0})
+        urn = publications.collect_now(context, "demo")
         with pytest.raises(TarantulaError, match=f"{urn} is in progress"):
-            publications.collect_now(desk, "demo")
+            publications.collect_now(context, "demo")
         eventually(lambda: _item(database, urn).state == "archived")
         assert _item(database, urn).crashes == 0
-        eventually(lambda: not _is_at_work(desk, urn))
+        eventually(lambda: not _is_at_work(context, urn))
         assert audit_entries(database)[-1] == ("ana", "publication.collect", "demo")
 
 
-def _is_at_work(desk: ServiceContext, urn: str) -> bool:
+def _is_at_work(context: ServiceContext, urn: str) -> bool:
     try:
-        processes.check_free(desk, urn)
+        processes.check_free(context, urn)
     except ConflictError:
         return True
     return False

@@ -1,4 +1,4 @@
-"""The tables of the report of 2001: one item, and all items of a publication in time."""
+"""Report tables of one item, and of all items of a publication over time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def table(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_a_report_is_told_as_csv(database_config: Config, database: Database) -> None:
+def test_a_report_as_csv(database_config: Config, database: Database) -> None:
     urn = archive(database_config, database, 6, {"http://a.example/x.gif": GIF, "http://b.example/": Page(state=404)})
     report = reports.item_report(context_of(database, Role.READER), urn)
     assert [
@@ -40,7 +40,7 @@ def test_a_report_is_told_as_csv(database_config: Config, database: Database) ->
         reports.report_csv(report, "colours")
 
 
-def test_what_strangers_wrote_is_no_formula_in_a_spreadsheet(sqlite: Database) -> None:
+def test_csv_contains_no_spreadsheet_formulas(sqlite: Database) -> None:
     urn = archive(Config(), sqlite, 6, {"http://a.example/x": GIF})
     with sqlite.session() as session:
         session.execute(update(Document).where(Document.type == "image/gif").values(type="=cmd|calc"))
@@ -48,24 +48,22 @@ def test_what_strangers_wrote_is_no_formula_in_a_spreadsheet(sqlite: Database) -
     assert {row["type"] for row in table(reports.report_csv(report, "types"))} == {"text/html", "'=cmd|calc"}
 
 
-def test_items_of_a_publication_are_told_in_time_and_those_that_ended_are_counted_once(
-    database_config: Config, database: Database
-) -> None:
-    desk = context_of(database, Role.READER)
+def test_reports_over_time_count_ended_items_once(database_config: Config, database: Database) -> None:
+    context = context_of(database, Role.READER)
     pages = {f"http://www.fc.ul.pt/{number}.gif": GIF for number in range(4)}
     urns = [archive(database_config, database, month, dict(list(pages.items())[:month])) for month in (1, 2, 3)]
     archive(database_config, database, 1, pages, name="another")
-    found = reports.publication_reports(desk, "fcul")
+    found = reports.publication_reports(context, "fcul")
     assert [report.urn for report in found] == urns
     assert [report.totals.documents for report in found] == [2, 3, 4]
     rows = table(reports.publication_csv(found, "types"))
     assert [(row["urn"], row["documents"]) for row in rows if row["type"] == "image/gif"] == list(
         zip(urns, "123", strict=True)
     )
-    # Nothing changes the documents of an item that has ended: if somebody does, nobody looks.
+    # The documents of an ended item do not change, so its report is not computed again.
     with database.session() as session:
         session.execute(update(Document).values(state=404))
         session.execute(update(Item).where(Item.urn == urns[-1]).values(state="collecting"))
-    assert [report.states[0].state for report in reports.publication_reports(desk, "fcul")] == [200, 200, 404]
+    assert [report.states[0].state for report in reports.publication_reports(context, "fcul")] == [200, 200, 404]
     with pytest.raises(TarantulaError, match="There is no publication"):
-        reports.publication_reports(desk, "nothing")
+        reports.publication_reports(context, "nothing")

@@ -1,4 +1,4 @@
-"""The search engine at work, as administrators see it."""
+"""The panel of the search engine, for administrators."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from tests.support.contexts import context_of
 SENT = [page("fisica", "<title>Física</title><p>Os cursos de física da faculdade.".encode())]
 
 
-def test_searches_barrels_and_the_backlog_are_seen(database: Database, config: Config) -> None:
-    desk = context_of(database, Role.ADMINISTRATOR)
-    before = search_panel(desk)
+def test_the_panel_shows_searches_barrels_and_the_backlog(database: Database, config: Config) -> None:
+    context = context_of(database, Role.ADMINISTRATOR)
+    before = search_panel(context)
     assert (before.searches, before.barrels, before.backlog) == ([], [], None)
     assert before.trouble.startswith("There is no index yet.")
 
@@ -34,9 +34,9 @@ def test_searches_barrels_and_the_backlog_are_seen(database: Database, config: C
     tell(database, first)
     catch_up(following)
     for query in ("cursos", "Cursos ", "física", "cursos"):
-        assert search.search_documents(desk, SearchRequest(query=query)).documents == 1
-    assert search.search_documents(desk, SearchRequest(query="física", page=2)).page == 2
-    seen = search_panel(desk)
+        assert search.search_documents(context, SearchRequest(query=query)).documents == 1
+    assert search.search_documents(context, SearchRequest(query="física", page=2)).page == 2
+    seen = search_panel(context)
     assert [(one.query, one.number) for one in seen.searches] == [("cursos", 3), ("física", 1)]
     (home,) = seen.barrels
     assert (home.address, home.state, home.documents, home.backlog, seen.backlog) == (HOME_INDEX, "ready", 1, 0, 0)
@@ -51,7 +51,7 @@ def test_searches_barrels_and_the_backlog_are_seen(database: Database, config: C
         BarrelHeartbeat("http://10.0.0.9:7701").beat(session.connection(), figures)
         long_ago = datetime(2026, 1, 1, tzinfo=UTC)
         session.execute(update(Barrel).where(Barrel.address.contains("10.0.0.9")).values(heartbeat_at=long_ago))
-    behind = search_panel(desk)
+    behind = search_panel(context)
     assert (behind.backlog, behind.barrels[0].state) == (1, "behind")
     told = {one.address: one for one in behind.barrels[1:]}
     assert told["http://10.0.0.7:7701"].mean_milliseconds == 2.5
@@ -60,6 +60,6 @@ def test_searches_barrels_and_the_backlog_are_seen(database: Database, config: C
     assert told["http://10.0.0.8:7701"].mean_milliseconds is None
 
 
-def test_it_is_for_administrators(sqlite: Database) -> None:
+def test_the_panel_is_for_administrators(sqlite: Database) -> None:
     with pytest.raises(NotAllowed):
         search_panel(context_of(sqlite, Role.CURATOR))

@@ -1,4 +1,4 @@
-"""Deciding about items at a desk: what needs a look first, who may decide, and what is written down."""
+"""Decisions about items: review list, roles and audit log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AFTER = {
 
 
 def two_months(config: Config, database: Database) -> tuple[str, str]:
-    """Store two items, and return their urns."""
+    """Store two items; return their urns."""
     first, second = archive(config, database, 1, BEFORE), archive(config, database, 2, AFTER)
     with database.session() as session:
         item = find_item(session, second)
@@ -49,7 +49,7 @@ def two_months(config: Config, database: Database) -> tuple[str, str]:
     return first, second
 
 
-def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, database_config: Config) -> None:
+def test_the_review_list_begins_with_the_most_serious(database: Database, database_config: Config) -> None:
     first, second = two_months(database_config, database)
     found = validation.item_attention(context_of(database, Role.READER), second)
     assert [(look.kind, look.urn, look.url.removeprefix(BASE)) for look in found.looks] == [
@@ -67,27 +67,25 @@ def test_what_needs_a_look_comes_first_with_the_gravest(database: Database, data
     assert "missing-requisites > 10%" in [rule.rule for rule in found.rules]
 
 
-def test_a_few_of_each_kind_are_named(sqlite: Database, config: Config) -> None:
+def test_the_review_list_names_a_few_of_each_kind(sqlite: Database, config: Config) -> None:
     archive(config, sqlite, 1, {})
     urn = archive(config, sqlite, 2, {f"{BASE}{number}.html": Page("<p>x") for number in range(MAX_PER_REASON + 5)})
     assert len(validation.item_attention(context_of(sqlite), urn).looks) == MAX_PER_REASON
 
 
-def test_a_first_item_has_nothing_to_be_held_against(sqlite: Database, config: Config) -> None:
+def test_a_first_item_has_no_baseline(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, BEFORE)
     assert validation.item_attention(context_of(sqlite), urn).looks == []
 
 
-def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
-    database: Database, database_config: Config
-) -> None:
+def test_a_decision_is_stored_with_its_author_and_audited(database: Database, database_config: Config) -> None:
     _, urn = two_months(database_config, database)
     later = archive(database_config, database, 3, AFTER)
-    desk = context_of(database)
-    assert [row.urn for row in validation.list_undecided(desk)] == [urn, later, "fcul-20260101T000000"]
-    validation.reject(desk, urn, "A picture is missing.")
-    validation.validate(desk, urn, "It never was there.")
-    assert [(one.validation, one.by, one.why) for one in validation.list_decisions(desk, urn)] == [
+    context = context_of(database)
+    assert [row.urn for row in validation.list_undecided(context)] == [urn, later, "fcul-20260101T000000"]
+    validation.reject(context, urn, "A picture is missing.")
+    validation.validate(context, urn, "It never was there.")
+    assert [(one.validation, one.by, one.why) for one in validation.list_decisions(context, urn)] == [
         ("rejected", "ana", "A picture is missing."),
         ("valid", "ana", "It never was there."),
     ]
@@ -97,26 +95,26 @@ def test_a_decision_is_stored_with_whoever_took_it_and_with_a_line_in_the_log(
         ("item.reject", urn, "ana", "A picture is missing."),
         ("item.validate", urn, "ana", "It never was there."),
     ]
-    assert urn not in [row.urn for row in validation.list_undecided(desk)]
+    assert urn not in [row.urn for row in validation.list_undecided(context)]
 
 
-def test_a_reader_decides_nothing(sqlite: Database, config: Config) -> None:
+def test_readers_cannot_decide(sqlite: Database, config: Config) -> None:
     _, urn = two_months(config, sqlite)
-    desk = context_of(sqlite, Role.READER)
+    context = context_of(sqlite, Role.READER)
     for decide in (validation.validate, validation.reject):
         with pytest.raises(NotAllowed, match="needs a curator"):
-            decide(desk, urn, "Because.")
+            decide(context, urn, "Because.")
     with sqlite.reading() as session:
         assert session.scalars(select(AuditEntry)).all() == []
 
 
-def test_what_is_refused_leaves_no_line_in_the_log(sqlite: Database, config: Config) -> None:
+def test_a_refused_decision_is_not_audited(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
-    desk = context_of(sqlite)
+    context = context_of(sqlite)
     with pytest.raises(TarantulaError, match="not complete"):
-        validation.validate(desk, urn)
+        validation.validate(context, urn)
     with pytest.raises(TarantulaError, match="needs a reason"):
-        validation.reject(desk, urn, " ")
+        validation.reject(context, urn, " ")
     with sqlite.reading() as session:
         assert session.scalars(select(AuditEntry)).all() == []
-    assert validation.validate(desk, urn, anyway=True).validation == "valid"
+    assert validation.validate(context, urn, anyway=True).validation == "valid"

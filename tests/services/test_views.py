@@ -1,4 +1,4 @@
-"""Views: who sees what of which source, and how somebody's dashboard is kept."""
+"""Views and dashboards: visibility of sources, arrangement, sharing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAGUE = {"points": "integer", "coach": "text"}
 
 
 def league(database: Database, owner: str = "ana", **values: object) -> int:
-    """Follow a table of three teams for four hours; return its number."""
+    """Store a source with four hours of a table of three teams; return its id."""
     source = followed(database, "hoquei.liga", LEAGUE, owner, title="Liga", tags=["hóquei", "desporto"], **values)
     for hour in range(4):
         rows = {
@@ -35,47 +35,49 @@ def league(database: Database, owner: str = "ana", **values: object) -> int:
     return source
 
 
-def look(desk: ServiceContext, **values: object) -> ViewProjection:
-    """Look at points and coaches in the last day."""
+def look(context: ServiceContext, **values: object) -> ViewProjection:
+    """Return the view of points and coaches over the last day."""
     parts = [{"source": "hoquei.liga", "field": field} for field in ("points", "coach")]
-    return views.view_data(desk, read_view({"parts": parts, **values}), now() - 24 * HOUR, now())
+    return views.view_data(context, read_view({"parts": parts, **values}), now() - 24 * HOUR, now())
 
 
 def test_a_view_shows_rows_in_order_with_formulas_and_functions(database: Database) -> None:
     league(database)
-    desk = context_of(database, Role.READER, "rui")
+    context = context_of(database, Role.READER, "rui")
     seen = look(
-        desk, kind="table", formulas=[{"text": "max(a) - min(a)", "title": "Range"}], order="a", descending=True
+        context, kind="table", formulas=[{"text": "max(a) - min(a)", "title": "Range"}], order="a", descending=True
     )
     assert [column.title for column in seen.columns] == ["points", "coach", "Range"]
     assert [
         (one.row, *(one.cells[letter].text for letter in "abc"))
         for one in seen.records
     ] == [("Porto", "59", "Rui", "9"), ("Benfica", "55", "Ângelo", "3"), ("Sporting", "40", "Luís", "0")]  # fmt: skip
-    over = look(desk, kind="bar", function="mean", conditions=[{"of": "b", "operator": "contains", "value": "angelo"}])
+    over = look(
+        context, kind="bar", function="mean", conditions=[{"of": "b", "operator": "contains", "value": "angelo"}]
+    )
     assert over.records == []
-    over = look(desk, kind="bar", function="mean", conditions=[{"of": "row", "operator": "≠", "value": "porto"}])
+    over = look(context, kind="bar", function="mean", conditions=[{"of": "row", "operator": "≠", "value": "porto"}])
     assert {one.row: one.cells["a"].number for one in over.records} == {"Benfica": 53.5, "Sporting": 40.0}
-    counted = look(desk, kind="bar", function="count")
+    counted = look(context, kind="bar", function="count")
     assert {one.row: one.cells["b"].text for one in counted.records} == {"Porto": "1", "Benfica": "1", "Sporting": "1"}
 
 
-def test_a_view_in_time_has_the_values_that_held(database: Database) -> None:
+def test_a_view_over_time_has_the_values_of_each_moment(database: Database) -> None:
     league(database)
-    desk = context_of(database, Role.READER, "rui")
-    seen = look(desk, kind="line", conditions=[{"of": "row", "operator": "=", "value": "Porto"}])
+    context = context_of(database, Role.READER, "rui")
+    seen = look(context, kind="line", conditions=[{"of": "row", "operator": "=", "value": "Porto"}])
     (track,) = seen.tracks
     assert [point.value for point in track.points] == [50, 53, 56, 59]
     assert track.summary.mean == 54.5
     part = {"source": "hoquei.liga", "field": "points", "row": "Porto"}
-    later = views.view_data(desk, read_view({"kind": "line", "parts": [part]}), now() - 90 * 60 * 1_000_000, now())
+    later = views.view_data(context, read_view({"kind": "line", "parts": [part]}), now() - 90 * 60 * 1_000_000, now())
     assert [point.value for point in later.tracks[0].points] == [56, 59]
     assert later.tracks[0].summary.count == 1
-    words = views.view_data(desk, read_view({"kind": "line", "parts": [{**part, "field": "coach"}]}), 0, now())
+    words = views.view_data(context, read_view({"kind": "line", "parts": [{**part, "field": "coach"}]}), 0, now())
     assert "needs a number" in words.complaint
 
 
-def test_what_happened_is_a_table_too(database: Database) -> None:
+def test_events_as_a_table(database: Database) -> None:
     league(database)
     seen = look(context_of(database, Role.READER, "rui"), kind="table", events=True)
     assert len(seen.records) == 3 + 2 + 2 + 2
@@ -83,7 +85,7 @@ def test_what_happened_is_a_table_too(database: Database) -> None:
     assert all(one.at for one in seen.records)
 
 
-def test_a_dashboard_is_kept_for_each_person(database: Database) -> None:
+def test_each_person_has_a_dashboard(database: Database) -> None:
     league(database)
     rui, ana = context_of(database, Role.READER, "rui"), context_of(database, Role.CURATOR, "ana")
     first = views.add_source_view(rui, "hoquei.liga")
@@ -105,7 +107,7 @@ def test_a_dashboard_is_kept_for_each_person(database: Database) -> None:
     ]  # fmt: skip
 
 
-def test_views_of_what_is_not_there_are_refused(database: Database) -> None:
+def test_views_of_unknown_sources_are_refused(database: Database) -> None:
     league(database)
     rui = context_of(database, Role.READER, "rui")
     with pytest.raises(NotFoundError, match=r"There is no source 'hoquei\.lig'. Did you mean hoquei\.liga"):
@@ -120,7 +122,7 @@ def test_views_of_what_is_not_there_are_refused(database: Database) -> None:
         views.add_source_view(rui, "bolsa.nada")
 
 
-def test_a_shared_view_is_taken_over(database: Database) -> None:
+def test_a_shared_view_can_be_copied(database: Database) -> None:
     league(database)
     ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.READER, "rui")
     mine = views.add_view(
@@ -138,7 +140,7 @@ def test_a_shared_view_is_taken_over(database: Database) -> None:
     assert [row.id for row in views.list_dashboard(rui)] == [taken.id]
 
 
-def test_nobody_sees_anything_of_a_private_source_of_somebody_else(database: Database) -> None:
+def test_private_sources_of_others_are_invisible(database: Database) -> None:
     source = league(database)
     ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.ADMINISTRATOR, "rui")
     shared = views.add_source_view(ana, "hoquei.liga")
@@ -172,7 +174,7 @@ def test_nobody_sees_anything_of_a_private_source_of_somebody_else(database: Dat
     assert [entry[2] for entry in audit_entries(database)][-2:] == ["private source", "private source"]
 
 
-def test_sources_are_changed_by_their_owner_and_by_administrators(database: Database) -> None:
+def test_owners_and_administrators_can_change_sources(database: Database) -> None:
     ana, rui = context_of(database, Role.CURATOR, "ana"), context_of(database, Role.CURATOR, "rui")
     fields = [{"key": "value", "place": {"css": "b"}}]
     steps = [{"action": "fill", "where": "#p", "value": "secret"}]

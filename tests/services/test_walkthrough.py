@@ -1,4 +1,4 @@
-"""Walking through an item at a desk."""
+"""Walk through an item, next to the previous one."""
 
 from __future__ import annotations
 
@@ -19,36 +19,36 @@ from tests.support.monthly_items import BASE, Page, archive
 
 
 def ids(database: Database, urn: str) -> dict[str, int]:
-    """Return the documents of an item by the ends of their URLs."""
+    """Return the document ids of an item by the ends of their URLs."""
     with database.reading() as session:
         chosen = select(Document.url, Document.id).join(Item, Item.id == Document.item_id).where(Item.urn == urn)
         return {url.removeprefix(BASE): number for url, number in session.execute(chosen)}
 
 
-def test_a_walk_goes_through_the_pages_from_the_base_document_on(database: Database, database_config: Config) -> None:
+def test_a_walk_starts_at_the_base_document(database: Database, database_config: Config) -> None:
     _, urn = two_months(database_config, database)
-    desk = context_of(database)
+    context = context_of(database)
     met: list[str] = []
-    here: int | None = walkthrough.first_document(desk, urn)
+    here: int | None = walkthrough.first_document(context, urn)
     previous: int | None = None
     while here is not None:
-        found = walkthrough.get_page(desk, urn, here)
+        found = walkthrough.get_page(context, urn, here)
         met.append(found.url.removeprefix(BASE))
         assert (found.number, found.total, found.previous_id) == (len(met), 4, previous)
         previous, here = here, found.next_id
     assert met == ["", "same.html", "other.html", "new.html"]
 
 
-def test_a_document_has_its_title_headers_and_what_became_of_it(database: Database, database_config: Config) -> None:
+def test_a_page_has_its_title_headers_and_state(database: Database, database_config: Config) -> None:
     first = archive(database_config, database, 1, BEFORE)
     titled = Page("<title> A &lt;b&gt;\n title</title>", headers=("X-Odd: <i>",))
     second = archive(database_config, database, 2, {**AFTER, f"{BASE}titled.html": titled})
-    desk, known = context_of(database), ids(database, second)
-    found = walkthrough.get_page(desk, second, known["titled.html"])
+    context, known = context_of(database), ids(database, second)
+    found = walkthrough.get_page(context, second, known["titled.html"])
     assert found.title == "A <b> title"
     assert ("X-Odd", "<i>") in found.headers
     assert (found.kept, found.copied, found.trouble) == (True, False, "")
-    changes = {name: walkthrough.get_page(desk, second, number).before for name, number in known.items()}
+    changes = {name: walkthrough.get_page(context, second, number).before for name, number in known.items()}
     assert {name: before.change for name, before in changes.items() if before} == {
         "": DocumentChange.CHANGED,
         "same.html": DocumentChange.SAME,
@@ -62,7 +62,7 @@ def test_a_document_has_its_title_headers_and_what_became_of_it(database: Databa
     assert changes["same.html"].document_id == ids(database, first)["same.html"]
 
 
-def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database, config: Config) -> None:
+def test_a_damaged_file_is_reported_for_its_document(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, BEFORE)
     for path in (config.items / urn / "archive").iterdir():
         path.write_bytes(b"nothing")
@@ -71,14 +71,14 @@ def test_a_file_that_is_damaged_costs_its_document_and_says_so(sqlite: Database,
     assert "no complete record" in found.trouble
 
 
-def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database, config: Config) -> None:
+def test_documents_of_replay_paths(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
     convert_item(config, sqlite, second)
-    desk, known = context_of(sqlite), ids(sqlite, second)
+    context, known = context_of(sqlite), ids(sqlite, second)
     path = path_of_copy(f"{BASE}other.html", "html")
-    assert walkthrough.document_at_replay_path(desk, second, f"copy/{path}") == known["other.html"]
-    assert walkthrough.document_at_replay_path(desk, second, f"page/{known['new.html']}") == known["new.html"]
-    assert walkthrough.get_page(desk, second, known["other.html"]).copied
+    assert walkthrough.document_at_replay_path(context, second, f"copy/{path}") == known["other.html"]
+    assert walkthrough.document_at_replay_path(context, second, f"page/{known['new.html']}") == known["new.html"]
+    assert walkthrough.get_page(context, second, known["other.html"]).copied
     of_another = ids(sqlite, first)["gone.html"]
     for place in (
         "",
@@ -90,24 +90,24 @@ def test_the_place_that_a_frame_names_is_a_document_or_nothing(sqlite: Database,
         "page/²",
         "../" * 9,
     ):
-        assert walkthrough.document_at_replay_path(desk, second, place) is None, place
+        assert walkthrough.document_at_replay_path(context, second, place) is None, place
 
 
-def test_what_changed_is_told_word_by_word(sqlite: Database, config: Config) -> None:
+def test_text_changes_word_by_word(sqlite: Database, config: Config) -> None:
     first, second = two_months(config, sqlite)
-    desk, known = context_of(sqlite), ids(sqlite, second)
-    (hunk,) = walkthrough.compare_with_previous(desk, second, known["other.html"]).hunks
+    context, known = context_of(sqlite), ids(sqlite, second)
+    (hunk,) = walkthrough.compare_with_previous(context, second, known["other.html"]).hunks
     assert [(line.change, line.pieces[0].text) for line in hunk] == [("gone", "one"), ("new", "two")]
-    assert "have not both collected it" in walkthrough.compare_with_previous(desk, second, known["new.html"]).note
-    assert "There is no item" in walkthrough.compare_with_previous(desk, first, ids(sqlite, first)[""]).note
+    assert "have not both collected it" in walkthrough.compare_with_previous(context, second, known["new.html"]).note
+    assert "There is no item" in walkthrough.compare_with_previous(context, first, ids(sqlite, first)[""]).note
 
 
-def test_what_is_not_there_is_said(sqlite: Database, config: Config) -> None:
+def test_missing_pages_are_reported(sqlite: Database, config: Config) -> None:
     urn = archive(config, sqlite, 1, {BASE: Page(state=404)})
     other = archive(config, sqlite, 2, BEFORE)
-    desk = context_of(sqlite)
+    context = context_of(sqlite)
     with pytest.raises(TarantulaError, match="no page to show"):
-        walkthrough.first_document(desk, urn)
+        walkthrough.first_document(context, urn)
     for number in (0, -1, 2**80, ids(sqlite, other)["same.html"]):
         with pytest.raises(TarantulaError, match="has no document"):
-            walkthrough.get_page(desk, urn, number)
+            walkthrough.get_page(context, urn, number)

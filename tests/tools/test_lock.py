@@ -1,4 +1,4 @@
-"""The locked versions are those that pyproject.toml asks for, and nothing in them belongs to one machine."""
+"""The locked versions satisfy pyproject.toml, and nothing in the lock depends on one machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOCKED = [Requirement(line) for line in LINES]
 
 
 @pytest.mark.parametrize("asked", [Requirement(line) for line in ASKED], ids=str)
-def test_what_is_asked_for_is_locked(asked: Requirement) -> None:
+def test_requirements_are_locked(asked: Requirement) -> None:
     locked = [one for one in LOCKED if canonicalize_name(one.name) == canonicalize_name(asked.name)]
     assert locked, f"{asked.name} is not in requirements.txt: make lock"
     for one in locked:
@@ -30,7 +30,7 @@ def test_what_is_asked_for_is_locked(asked: Requirement) -> None:
         assert asked.specifier.contains(version.version), "make lock"
 
 
-def test_every_version_is_fixed_and_no_place_is_named() -> None:
+def test_versions_are_pinned_without_paths() -> None:
     for locked in LOCKED:
         assert [version.operator for version in locked.specifier] == ["=="]
         assert locked.url is None

@@ -1,4 +1,4 @@
-"""Test collections are read in the formats that they have."""
+"""Test collections are read in their own formats."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def put(folder: Path, **texts: str) -> Path:
     return folder
 
 
-def test_npl_lisa_and_time_become_smart(tmp_path: Path) -> None:
+def test_npl_lisa_and_time_are_converted_to_smart(tmp_path: Path) -> None:
     stars = "*" * 44
     put(
         tmp_path,
@@ -43,14 +43,14 @@ def test_npl_lisa_and_time_become_smart(tmp_path: Path) -> None:
         assert judgements(tmp_path / f"{name}.rel") == judged
 
 
-def test_grades_lists_and_trec_are_judgements(tmp_path: Path) -> None:
+def test_judgements_as_grades_lists_and_trec(tmp_path: Path) -> None:
     put(tmp_path, cranqrel="1 184 2\n1 29 1\n1 7 -1\n", cisi="1 28 0 0.000000\n", med="1 0 13 1\n")
     assert judgements(tmp_path / "cranqrel") == {1: {184: 3.0, 29: 4.0, 7: 0.0}}
     assert judgements(tmp_path / "cisi") == {1: {28: 1.0}}
     assert judgements(tmp_path / "med") == {1: {13: 4.0}}
 
 
-def test_the_best_that_ten_can_be_is_one() -> None:
+def test_a_perfect_ranking_has_ndcg_one() -> None:
     assert ndcg([1, 2], {1: 4.0, 2: 1.0}) == 1.0
     assert 0.0 < ndcg([2, 1], {1: 4.0, 2: 1.0}) < 1.0
     assert ndcg([3], {1: 4.0}) == 0.0

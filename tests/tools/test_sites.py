@@ -1,4 +1,4 @@
-"""The loopback webs themselves: what they promise to the tests that collect them."""
+"""The loopback sites behave as the tests that crawl them expect."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_one_port_on_many_addresses() -> None:
         assert {visit.server for visit in web.visits} == {web.server(address) for address in addresses}
 
 
-def test_visits_are_written_down() -> None:
+def test_visits_are_recorded() -> None:
     with Web({"/a": Answer("b")}) as web:
         read(web.url("/a"), From="somebody@example.org")
         with pytest.raises(HTTPError) as missing:
@@ -41,7 +41,7 @@ def test_visits_are_written_down() -> None:
         assert web.visits_to("/a")[0].headers["from"] == "somebody@example.org"
 
 
-def test_every_state_is_meant_for_some_document() -> None:
+def test_every_state_is_expected_of_some_document() -> None:
     passing = {DocumentState.COLLECTING, DocumentState.WAITING}
     with EveryState() as web:
         states = set(web.expected.values())
@@ -63,7 +63,7 @@ def test_every_page_of_the_large_web_is_found() -> None:
         assert len(named) == LINKS
 
 
-def test_the_demo_has_only_the_broken_links_that_it_means() -> None:
+def test_the_demo_has_only_the_intended_broken_links() -> None:
     departments = [f"pt/{department.short}/seminarios.html" for department in DEPARTMENTS]
     with DemoWeb() as web:
         pages = {f"http://{key.replace('/', f':{web.port}/', 1)}": answer for key, answer in web.routes.items()}
