@@ -19,7 +19,7 @@ class Role(StrEnum):
     """Manages accounts, and deletes collected data."""
 
     @property
-    def somebody(self) -> str:
+    def with_article(self) -> str:
         """The role with its article, as in "an administrator"."""
         return f"an {self}" if self == Role.ADMINISTRATOR else f"a {self}"
 
@@ -62,4 +62,4 @@ class Person(NamedTuple):
     def check(self, needed: Role) -> None:
         """Raise `NotAllowed` if the role does not include *needed*."""
         if not self.role.allows(needed):
-            raise NotAllowed(f"{self.name} is {self.role.somebody}, and this needs {needed.somebody}.")
+            raise NotAllowed(f"{self.name} is {self.role.with_article}, and this needs {needed.with_article}.")

@@ -34,7 +34,7 @@ def add(
     with local_context() as context:
         chosen = parse_role(role) if role is not None else _default_role(context)
         row = accounts.add_account(context, name, chosen, _password())
-    print(f"{row.name} is {row.role.somebody}.")
+    print(f"{row.name} is {row.role.with_article}.")
 
 
 @app.command("list")
@@ -67,7 +67,7 @@ def edit(
         row = accounts.edit_account(
             context, name, role=chosen, password=_password() if password else None, disabled=disabled
         )
-    print(f"{row.name} is {row.role.somebody}{', and disabled' if row.disabled_at else ''}.")
+    print(f"{row.name} is {row.role.with_article}{', and disabled' if row.disabled_at else ''}.")
 
 
 @app.command()

@@ -77,7 +77,7 @@ def words() -> set[str]:
     helps |= {source_field_help(field) for field in TEXT_FIELDS} | set(filter(None, _category_texts()))
     kinds = {kind.name.lower() for kind in LinkKind}
     measures = {f"{measure.sentence} ({{}})." for measure in (*MEASURES.values(), STATE_MEASURE)}
-    own = {str(word) for word in chosen} | kinds | {role.somebody for role in Role}
+    own = {str(word) for word in chosen} | kinds | {role.with_article for role in Role}
     reasons = {template for template in REASON_TEMPLATES.values() if " " in template}
     return own | helps | measures | reasons | PYDANTIC_MESSAGES | VALUES
 

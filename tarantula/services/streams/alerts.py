@@ -246,7 +246,7 @@ def check_reachable(person: Person, notify: object) -> None:
         plugin = apprise_plugin(address)
         host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
         if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
-            complaint = f"{host[:100]!r} is in a private network. Only {Role.CURATOR.somebody} can send there."
+            complaint = f"{host[:100]!r} is in a private network. Only {Role.CURATOR.with_article} can send there."
             raise NotAllowed(complaint, fields={"notify": complaint})
 
 
