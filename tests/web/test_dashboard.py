@@ -159,12 +159,12 @@ def arrange_cards(window: Page, place: WebServer) -> None:
     moved, there = (card(window, name).get_by_role("button", name="Move") for name in ("Tempo em Lisboa", "Campeonato"))
     _drag(window, moved, there)
     expect_order(window, "Tempo em Lisboa", "Campeonato")
-    card(window, "Campeonato").get_by_role("button", name="Fold").click()
+    card(window, "Campeonato").get_by_role("button", name="Collapse or expand").click()
     expect(card(window, "Campeonato").get_by_role("table")).to_be_hidden()
     dashboard(place, window)
     expect_order(window, "Tempo em Lisboa", "Campeonato")
     expect(card(window, "Campeonato").get_by_role("table")).to_be_hidden()
-    card(window, "Campeonato").get_by_role("button", name="Fold").click()
+    card(window, "Campeonato").get_by_role("button", name="Collapse or expand").click()
     expect(card(window, "Campeonato").get_by_role("table")).to_be_visible()
 
 

@@ -151,7 +151,7 @@ def check_foreign_text(window: Page, traps: Trap) -> None:
     for text in (TITLE, HEADER):
         expect(about.get_by_text(text, exact=True).first).to_be_visible()
     archived_frame(window).evaluate("window.top.postMessage({ leads: '<b onclick=stung>{{7*7}}' }, '*')")
-    expect(about.get_by_text("to <b onclick=stung>{{7*7}}")).to_be_visible()
+    expect(about.get_by_text("item: <b onclick=stung>{{7*7}}")).to_be_visible()
     traps.open(window, next(path for path in traps.ids if "stung" in path))
     expect(about.get_by_text(TITLE, exact=True).first).to_be_visible()
     window.get_by_role("tab", name="Review first").click()

@@ -250,7 +250,7 @@ def follow_a_service(place: WebServer, window: Page) -> None:
     with Web({"/ask": Answer('{"now": {"temperature": 21.5}}', "application/json")}) as web:
         window.goto(f"{place.address}/streams/new")
         settled(window)
-        window.get_by_text("Request").click()
+        window.get_by_text("Request", exact=True).click()
         window.get_by_label("Request method").click()
         window.get_by_role("option", name="POST").click()
         window.get_by_label("Headers, one per line").fill("X-API-Key: {key}")

@@ -60,7 +60,7 @@ def check_source_form(window: Page) -> None:
 
 def check_request_form(window: Page) -> None:
     """A secret in a header, an invalid header line, an invalid JSON body; then valid ones."""
-    window.get_by_text("Pedido").click()
+    window.get_by_text("Pedido e variáveis").click()
     headers, body = window.get_by_label("Cabeçalhos"), window.get_by_label("Corpo do pedido", exact=True)
     variables = window.get_by_label("Variáveis, uma em cada linha")
     save = window.get_by_role("button", name="Guardar")
@@ -76,7 +76,7 @@ def check_request_form(window: Page) -> None:
     window.get_by_label("Método do pedido").click()
     window.get_by_role("option", name="POST").click()
     # An error expands the section that contains its field.
-    window.get_by_text("Pedido").click()
+    window.get_by_text("Pedido e variáveis").click()
     expect(body).not_to_be_visible()
     save.click()
     expect(error_at(body)).to_contain_text("O que se envia não é JSON (linha 1, letra 10).")
