@@ -28,7 +28,7 @@ import sys
 from sqlalchemy import func, select
 from tarantula.core.database import open_database
 from tarantula.models import Event
-from tarantula.streams.history import forget, store, sum_up
+from tarantula.streams.history import aggregate_levels, apply_retention, store_events
 from tests.support.histories import event
 from tests.streams.test_history_killed import BEGIN, STEP, value_of
 series = int(sys.argv[1])
@@ -40,13 +40,13 @@ with open_database() as database:
     while True:
         with database.session() as session:
             some = range(max(0, number), number + 40)
-            store(session, [event(series, BEGIN + one * STEP, value_of(one)) for one in some])
+            store_events(session, [event(series, BEGIN + one * STEP, value_of(one)) for one in some])
         number += 40
         now = BEGIN + number * STEP
-        sum_up(database, 5, now)
+        aggregate_levels(database, 5, now)
         if number % 120 < 40:
-            sum_up(database, 50, now)
-            forget(database, now)
+            aggregate_levels(database, 50, now)
+            apply_retention(database, now)
 """
 
 
