@@ -23,6 +23,7 @@ from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
 from tarantula.publications.registry import next_due_of
+from tarantula.publications.scrapy_settings import ineffective_setting
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.store.publication_scope import scope_of
@@ -92,6 +93,11 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
         PublicationConfig.model_validate(dict(fields))
     except ValidationError as error:
         errors = messages.messages_by_field(error, PublicationConfig.model_fields)
+    if "settings" not in errors and isinstance(settings := fields.get("settings"), dict):
+        try:
+            _check_settings(settings)
+        except TarantulaError as error:
+            errors["settings"] = str(error)
     with context.reading() as session:
         try:
             get_profile(session, str(fields.get("profile", "everything")))
@@ -107,6 +113,7 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
 def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
     """Store a new publication; return its name."""
     config = read_config({**fields, "name": name})
+    _check_settings(config.settings)
     with context.changing("publication.add", config.name) as session:
         registry.add_publication(session, config)
     return config.name
@@ -118,7 +125,15 @@ def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
     with context.changing("publication.edit", name, changes=changes) as session:
         before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
+        _check_settings(after["settings"], before["settings"])
         changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
+
+
+def _check_settings(settings: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> None:
+    """Reject new Scrapy settings that have no effect on a collection; those that are *stored* already may stay."""
+    for name in settings.keys() - (stored or {}).keys():
+        if (complaint := ineffective_setting(name)) is not None:
+            raise TarantulaError(complaint)
 
 
 def copy(context: ServiceContext, name: str, new_name: str) -> None:

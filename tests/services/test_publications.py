@@ -14,6 +14,7 @@ from tarantula.core.database import Database, open_database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
+from tarantula.publications import registry
 from tarantula.services import processes, publications
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings, server_settings
@@ -179,3 +180,20 @@ def _is_at_work(context: ServiceContext, urn: str) -> bool:
 def _item(database: Database, urn: str) -> Item:
     with database.reading() as session:
         return listings.find_item(session, urn)
+
+
+def test_settings_without_effect_are_rejected_but_stored_ones_may_stay(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    useless = {"settings": {"DOWNLOAD_DELAY": 3}}
+    with pytest.raises(
+        TarantulaError, match=r"DOWNLOAD_DELAY has no effect on a collection\. Set the publication's delay"
+    ):
+        publications.add(context, "fcul", {**FCUL, **useless})
+    publications.add(context, "fcul", FCUL)
+    with pytest.raises(TarantulaError, match="DOWNLOAD_DELAY has no effect"):
+        publications.edit(context, "fcul", useless)
+    assert "DOWNLOAD_DELAY" in publications.check_fields(context, {**FCUL, **useless, "name": "other"})["settings"]
+    with sqlite.session() as session:
+        registry.edit_publication(session, "fcul", useless)
+    publications.edit(context, "fcul", {"depth": 3})
+    assert publications.get_publication(context, "fcul")["depth"] == 3
