@@ -38,7 +38,8 @@ def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> Colle
     if exchange.status in REDIRECT_CODES:
         document.links = _redirect_links(exchange)
     elif 200 <= exchange.status < 300:
-        verdict = scope.judge_body(ResponseHead(entry.url, exchange.status, exchange.headers), media_type)
+        head = ResponseHead(entry.url, exchange.status, exchange.headers)
+        verdict = scope.judge_body(head, media_type, len(exchange.body))
         if exchange.body and not verdict.accepted:
             assert verdict.state is not None
             return failed_document(
