@@ -75,7 +75,7 @@ def test_a_deadline_is_extended(
     ("text", "sentence"),
     [
         ("2027-05-31 10:00", "2027-05-31 10:00:00 UTC is past. Give a deadline in the future."),
-        ("0d", "A duration is longer than nothing"),
+        ("0d", "A duration must be more than 0 seconds"),
         ("soon", "'soon' is not a duration"),
         ("2027-02-30", "There is no 2027-02-30 in the calendar."),
         ("36000d", None),
