@@ -317,7 +317,7 @@ def check_a_hostile_page(frame: FrameLocator, window: Page) -> None:
         "{ open: 'x' }",
     ):
         inside.evaluate(f"parent.postMessage({said}, '*')")
-    expect(window.get_by_text("This is no element of the page.")).to_be_visible()
+    expect(window.get_by_text("This element is not on the page. Open the page again.")).to_be_visible()
     expect(window.get_by_text("No value is selected.")).to_be_visible()
     frame.get_by_text("42").click()
     expect(window.get_by_role("group", name="Value 1")).to_contain_text("42")

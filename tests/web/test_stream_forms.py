@@ -129,12 +129,12 @@ def check_alert_form(place: WebServer, window: Page) -> None:
     expect(error_at(form.get_by_label("Tem de ser verdade durante"))).to_contain_text("'always' não é uma duração.")
     form.get_by_label("Tem de ser verdade durante").fill("")
     with Listener(status=500) as listener:
-        notify, send = form.get_by_label("Notificar também"), form.get_by_role("button", name="mensagem de ensaio")
+        notify, send = form.get_by_label("Notificar também"), form.get_by_role("button", name="mensagem de teste")
         notify.fill(listener.address)
         send.click()
         expect(error_at(notify)).to_contain_text("Recusado, ou não alcançado: json.")
         listener.status = 200
         send.click()
-        expect(window.get_by_text("1 endereços aceitaram a mensagem.")).to_be_visible()
+        expect(window.get_by_text("A mensagem foi enviada a 1 endereços.")).to_be_visible()
         form.get_by_role("button", name="Guardar").click()
     expect(window.get_by_text("O alerta está ativo.")).to_be_visible()
