@@ -18,11 +18,12 @@ from benchmarks.large_items import new_item
 from benchmarks.postgresql import postgresql
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Item
 from tarantula.services import documents
 from tarantula.services.context import ServiceContext
 from tarantula.services.documents import DocumentFilters
+from tarantula.store.database import open_database
 
 SERVERS = 5000
 TIMES = 3

@@ -13,8 +13,9 @@ from sqlalchemy import Connection
 from benchmarks.large_items import fill, new_item, size_of
 from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.frontier.queues import WINDOW_SIZE
+from tarantula.store.database import open_database
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import ItemLeases
 

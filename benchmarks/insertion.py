@@ -15,13 +15,14 @@ from sqlalchemy import func, select
 from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.process import collect_and_freeze
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.models import Document, LinkRow
 from tarantula.store.commit_group import FinishedDocument
+from tarantula.store.database import open_database
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.warc_writer import WarcWriter

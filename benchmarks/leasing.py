@@ -21,9 +21,10 @@ from sqlalchemy import Connection, create_engine, select
 from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import Server, postgresql
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.models import Item
+from tarantula.store.database import open_database
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, ItemLeases
 

@@ -28,7 +28,7 @@ from benchmarks.corpus import MIX, Texts, fill
 from benchmarks.crawl import BIN, ROOT, environment
 from benchmarks.postgresql import cpu_of
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 
 CLIENTS = 8
 QUESTIONS = 2_000

@@ -24,8 +24,9 @@ from sqlalchemy import func, insert, select
 
 from benchmarks.crawl import BIN, ROOT, environment
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Event, Source, SourceState
+from tarantula.store.database import open_database
 from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry

@@ -18,7 +18,8 @@ from playwright.sync_api import Page
 
 from tarantula.accounts import credentials
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
+from tarantula.store.database import open_database
 from tests.support.browser import launched, window_of
 from tests.support.command_result import Outcome, Tarantula
 from tests.support.crawls import end_started

@@ -20,9 +20,9 @@ from playwright.sync_api import Browser, Page, ViewportSize
 
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
+from tarantula.store.database import open_database
 from tarantula.streams.ingest.source_edit import edit_source
 from tests.sites.demo import LARGEST, DemoWeb
 from tests.support.browser import launched

@@ -9,12 +9,12 @@ import typer
 import uvloop
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import listener_url, open_listener
 from tarantula.search import check_available
 from tarantula.search.barrels.gateway import run_gateway
+from tarantula.store.database import open_database
 
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 

@@ -22,13 +22,14 @@ from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_bar
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item, prepare_item
 from tarantula.services.context import local_context
 from tarantula.services.publications import record_collection
+from tarantula.store.database import open_database
 from tarantula.store.listings import find_item
 from tarantula.store.visits import VisitProgress, VisitTable
 

@@ -17,7 +17,7 @@ from tarantula.archive.diff.pages import compare_documents
 from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
 from tarantula.cli.terminal import Json, console
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tarantula.store.listings import find_item
 
 STYLES = {

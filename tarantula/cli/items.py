@@ -9,9 +9,9 @@ import typer
 from rich.filesize import decimal
 
 from tarantula.cli.terminal import Json, Urn, console, local_time, table, write_json
-from tarantula.core.database import open_database
 from tarantula.publications import registry
 from tarantula.store import listings
+from tarantula.store.database import open_database
 
 NUMBER_COLUMNS = ("documents", "collected", "waiting", "size")
 

@@ -21,7 +21,6 @@ from tarantula.cli.terminal import (
     write_text,
     yes_or_no,
 )
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration
 from tarantula.links.link import LinkKind
@@ -29,6 +28,7 @@ from tarantula.publications import registry, toml
 from tarantula.publications.fields import check_type
 from tarantula.services import publications
 from tarantula.services.context import local_context
+from tarantula.store.database import open_database
 from tarantula.store.publication_scope import scope_of
 
 app = noun_group("publication")

@@ -12,10 +12,10 @@ from rich.text import Text
 
 from tarantula.archive.quality.report import ItemReport, ReportTotals
 from tarantula.cli.terminal import Json, Urn, console, table, write_json
-from tarantula.core.database import open_database
 from tarantula.freshness.report import FreshnessReport
 from tarantula.services.reports import report_with_freshness
 from tarantula.store import listings
+from tarantula.store.database import open_database
 
 DEFAULT_SERVERS = 20
 BAR_WIDTH = 30

@@ -14,10 +14,10 @@ from tarantula.cli.nouns import noun_group
 from tarantula.cli.revisit_options import require_numeric_packages
 from tarantula.cli.terminal import Json, console, progress_bar, table, write_json
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_duration
 from tarantula.publications import registry
+from tarantula.store.database import open_database
 
 if TYPE_CHECKING:
     from tarantula.freshness.plan_summary import VisitPlanSummary

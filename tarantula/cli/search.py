@@ -12,11 +12,11 @@ from rich.text import Text
 
 from tarantula.cli.terminal import Json, console, local_time, progress_bar, write_json
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
+from tarantula.store.database import open_database
 
 IDLE_POLL_SECONDS = 0.5
 """Seconds between two checks for new documents."""

@@ -31,11 +31,11 @@ from tarantula.cli.terminal import (
     write_long_table,
     write_text,
 )
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import local_context
 from tarantula.services.streams import sources
 from tarantula.services.streams.sources import SourceStatusRow
+from tarantula.store.database import open_database
 from tarantula.streams.sources import files, registry
 from tarantula.streams.sources.config import parse_source
 

@@ -8,11 +8,12 @@ from typing import Annotated, NamedTuple
 import typer
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
 from tarantula.lifecycle.daemon import running_daemon
+from tarantula.store.database import open_database
 
 Host = Annotated[
     str, typer.Option("--host", help="The address to listen on; 127.0.0.1 is reachable from this machine only.")

@@ -1,4 +1,4 @@
-"""Open the database: engine, sessions, and migration of the schema to the current version."""
+"""Connections and sessions of the database, on SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from sqlalchemy.orm import Session, sessionmaker
 from tarantula.core.config import Config
 from tarantula.core.database_errors import translate_errors
 from tarantula.core.errors import TarantulaError
-from tarantula.migrations import migrate
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long to wait for a lock, or for a server to accept the connection."""
@@ -25,7 +24,7 @@ SQLITE_PRIMARY_CODE_MASK = 0xFF
 
 
 class Database:
-    """An open database with the current schema."""
+    """An open database."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -67,18 +66,10 @@ class Database:
         self.engine.dispose()
 
 
-def open_database(config: Config | None = None) -> Database:
-    """Open the installation's database; create it if it is missing, and migrate an older schema."""
-    config = config or Config()
+def connect(config: Config) -> Database:
+    """Connect to the installation's database without looking at its schema; `open_database` migrates it."""
     url = _database_url(config)
-    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
-    try:
-        with translate_errors(url):
-            migrate(engine)
-    except BaseException:
-        engine.dispose()
-        raise
-    return Database(engine)
+    return Database(_sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url))
 
 
 def _database_url(config: Config) -> URL:

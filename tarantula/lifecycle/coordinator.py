@@ -15,7 +15,7 @@ from sqlalchemy.orm import Session
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
 from tarantula.archive.quality.indicators import Indicators, compute_indicators, store_indicators
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState, check_transition
@@ -33,6 +33,7 @@ from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.cdxj import write_item_indexes
+from tarantula.store.database import open_database
 from tarantula.store.document_query import last_document_id
 from tarantula.store.leases import ItemLeases, is_unfinished
 from tarantula.store.listings import find_item

@@ -17,7 +17,7 @@ from sqlalchemy import select
 
 from tarantula import __version__, search, streams
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.database_errors import display_name
 from tarantula.core.process import PeriodicJob
 from tarantula.lifecycle.notifications import check_notify_addresses, send_item_notices
@@ -25,6 +25,7 @@ from tarantula.lifecycle.processes import ItemProcessStarter, LocalProcessStarte
 from tarantula.lifecycle.schedule import ItemPlanner
 from tarantula.lifecycle.supervisor import ItemSupervisor, Launcher
 from tarantula.models import Source
+from tarantula.store.database import open_database
 
 ROUND_SECONDS = 1.0
 """Interval of the rounds."""

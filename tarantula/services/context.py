@@ -13,7 +13,8 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import audit, sessions
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
+from tarantula.store.database import open_database
 
 
 @dataclass(frozen=True, slots=True)

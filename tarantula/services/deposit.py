@@ -15,7 +15,6 @@ from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
 from tarantula.archive.quality.indicators import Indicators, load_indicators
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.states import Validation
 from tarantula.core.urls import canonical, key_of
 from tarantula.fetch.media_types import charset_of, media_type
@@ -23,6 +22,7 @@ from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.store import listings
 from tarantula.store.captures import capture_of
+from tarantula.store.database import open_database
 from tarantula.store.listings import DocumentRow, ItemRow, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
 

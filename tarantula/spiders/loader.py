@@ -7,10 +7,10 @@ from scrapy.exceptions import UsageError
 from scrapy.spiderloader import SpiderLoader
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import registry
 from tarantula.spiders.publication import spider_for
+from tarantula.store.database import open_database
 
 
 class PublicationSpiderLoader(SpiderLoader):

@@ -10,7 +10,6 @@ from scrapy import Request, Spider
 from scrapy.settings import BaseSettings
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.urls import canonical, server_of
 from tarantula.crawl.responses import document_of, exchange_for
 from tarantula.engine.plain_documents import register_document_adapter
@@ -20,6 +19,7 @@ from tarantula.publications import registry
 from tarantula.scope.rule import Candidate
 from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.loader import PublicationSpiderLoader
+from tarantula.store.database import open_database
 from tarantula.store.publication_scope import scope_of
 
 if TYPE_CHECKING:

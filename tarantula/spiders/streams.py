@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.engine.settings import set_components
 from tarantula.fetch.chromium import browser_settings, check_browser
 from tarantula.fetch.errors import FetchAbandoned, InvalidResponse
 from tarantula.fetch.resolver import is_public
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
+from tarantula.store.database import open_database
 from tarantula.streams import require_packages
 from tarantula.streams.reading.answers import (
     MAX_REDIRECTS,

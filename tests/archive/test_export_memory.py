@@ -26,7 +26,7 @@ import re, sys
 from pathlib import Path
 from tarantula.archive.export.exporter import export_item
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 with open_database() as database:
     assert export_item(Config(), database, sys.argv[1], sys.argv[2]).problems == []
 print(1024 * int(re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text())[1]))

@@ -11,7 +11,7 @@ import pytest
 from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.mirror.paths import path_of_copy
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tarantula.store.listings import DocumentRow, list_documents
 from tests.sites.tangled import HOME, OTHER, TangledWeb
 from tests.support.browser import Browser, broken, browsing

@@ -19,9 +19,10 @@ from sqlalchemy import select
 from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.mirror.plan import load_copies
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Document
 from tarantula.store.captures import capture_of
+from tarantula.store.database import open_database
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import decode_payload, read_record
 from tests.support.browser import broken, browsing

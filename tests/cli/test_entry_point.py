@@ -12,8 +12,8 @@ import pytest
 from tarantula import __version__
 from tarantula.cli.nouns import NOUNS
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.store import listings
+from tarantula.store.database import open_database
 from tests.support.command_result import Tarantula
 from tests.support.deposit import deposit
 

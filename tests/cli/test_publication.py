@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.publications import registry
 from tarantula.publications.config import (
     DEFAULT_ATTENTION_RULES,
@@ -18,6 +18,7 @@ from tarantula.publications.config import (
     PublicationConfig,
     read_config,
 )
+from tarantula.store.database import open_database
 from tests.support.command_result import Tarantula
 from tests.support.deposit import deposit
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tests.sites.server import Answer, Web
 from tests.support.command_result import Tarantula
 from tests.support.crawls import TARANTULA, run

@@ -11,7 +11,7 @@ from tarantula.accounts import tokens
 from tarantula.accounts.login import log_in
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tests.support.command_result import Tarantula
 
 PASSWORD = "correct horse battery"

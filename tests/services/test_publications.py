@@ -10,7 +10,7 @@ from sqlalchemy import select, update
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
@@ -18,6 +18,7 @@ from tarantula.publications import registry
 from tarantula.services import processes, publications
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings, server_settings
+from tarantula.store.database import open_database
 from tests.sites.demo import DemoWeb
 from tests.support.contexts import audit_entries, context_of
 from tests.support.waits import eventually

@@ -26,7 +26,7 @@ RETENTION = "events=1h minutes=6h"
 CHILD = """
 import sys
 from sqlalchemy import func, select
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tarantula.models import Event
 from tarantula.streams.history import aggregate_levels, apply_retention, store_events
 from tests.support.histories import event

@@ -6,8 +6,8 @@ import sys
 
 from sqlalchemy import func, select
 
-from tarantula.core.database import open_database
 from tarantula.models import Event
+from tarantula.store.database import open_database
 from tarantula.streams.alerts import judge, judge_silence
 from tests.support.alerts import BEGIN, SECOND, stored
 

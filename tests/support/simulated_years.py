@@ -20,10 +20,11 @@ from pathlib import Path
 from sqlalchemy import update
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.daemon import Coordinator
 from tarantula.models import Document
+from tarantula.store.database import open_database
 from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
 from tests.support.crawls import describe
 

@@ -12,10 +12,11 @@ from sqlalchemy import update
 
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Document
 from tarantula.search.index.updater import IndexUpdater
 from tarantula.services.streams import views
+from tarantula.store.database import open_database
 from tarantula.streams.views.config import ViewKind
 from tests.search.test_index_updater import catch_up, tell
 from tests.support.contexts import context_of

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, expect
 from tarantula.accounts import accounts
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tests.support.alerts import come, new_source
 from tests.support.web_server import api_client, settled, web_server
 from tests.web.test_people import PASSWORD, log_in

@@ -11,9 +11,9 @@ from playwright.sync_api import Page, expect
 
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.services import accounts, tokens
 from tarantula.services.context import ServiceContext
+from tarantula.store.database import open_database
 from tests.support.crawls import TARANTULA, run, start, started
 from tests.support.waits import TIMEOUT_SECONDS
 from tests.support.web_server import WebServer, api_client

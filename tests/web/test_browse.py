@@ -12,9 +12,9 @@ from sqlalchemy import select
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.models import Document
 from tarantula.services import validation
+from tarantula.store.database import open_database
 from tarantula.store.listings import find_item
 from tests.support import monthly_items
 from tests.support.contexts import context_of

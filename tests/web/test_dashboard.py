@@ -10,7 +10,8 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tarantula.accounts import accounts
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
+from tarantula.store.database import open_database
 from tests.support.browser import launched, window_of
 from tests.support.followed_sources import HOUR, all_summed_up, followed, now, was_read, were_read
 from tests.support.web_server import WebServer, web_server

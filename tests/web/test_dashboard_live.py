@@ -10,9 +10,10 @@ from sqlalchemy import select
 
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Event
 from tarantula.services.streams import alerts
+from tarantula.store.database import open_database
 from tests.sites.server import Answer, Web
 from tests.support.contexts import context_of
 from tests.support.crawls import TARANTULA, start

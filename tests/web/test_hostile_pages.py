@@ -12,8 +12,9 @@ from playwright.sync_api import Browser, Error, Frame, Page, Request, expect
 from sqlalchemy import select
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, open_database
+from tarantula.core.database import Database
 from tarantula.models import Document
+from tarantula.store.database import open_database
 from tests.sites.hostile import HEADER, TITLE, HostileWeb
 from tests.sites.raw import Peer, RawServer
 from tests.sites.server import Answer, Web

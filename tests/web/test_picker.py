@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tarantula.streams.sources import registry
 from tarantula.web.pages.picker import ACTION_LABELS
 from tests.sites.server import Answer, Web

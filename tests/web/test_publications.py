@@ -7,9 +7,9 @@ import tomllib
 from playwright.sync_api import Page, expect
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
+from tarantula.store.database import open_database
 from tarantula.web.components.publication_form import (
     FIELD_GROUPS,
     FIELD_LABELS,

@@ -7,7 +7,7 @@ import csv
 from playwright.sync_api import Download, Page, expect
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tests.support.monthly_items import Page as Stored
 from tests.support.monthly_items import archive
 from tests.support.web_server import web_server

@@ -11,10 +11,10 @@ from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.lifecycle.suggestions import suggestions_config
 from tarantula.models import Document
 from tarantula.publications import registry
+from tarantula.store.database import open_database
 from tests.search.test_index_updater import tell
 from tests.sites.server import Answer, Web
 from tests.support.archived_items import archive, page

@@ -5,7 +5,7 @@ from __future__ import annotations
 from playwright.sync_api import Locator, Page, expect
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
+from tarantula.store.database import open_database
 from tests.sites.listener import Listener
 from tests.support.followed_sources import followed, now, was_read
 from tests.support.picker_pages import LEAGUE

@@ -5,8 +5,8 @@ from __future__ import annotations
 from playwright.sync_api import Page, expect
 
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.services import document_types
+from tarantula.store.database import open_database
 from tests.support.contexts import context_of
 from tests.support.web_server import web_server
 

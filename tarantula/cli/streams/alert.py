@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import typer
 
 from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json, yes_or_no
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_moment
 from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.streams import alerts
 from tarantula.services.streams.alerts import AlertRow
+from tarantula.store.database import open_database
 from tarantula.streams.alerts import registry
 from tarantula.streams.alerts.replay import DryRun
 

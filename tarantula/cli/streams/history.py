@@ -11,9 +11,9 @@ import typer
 
 from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment
+from tarantula.store.database import open_database
 from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
 from tarantula.streams.export.rows import ExportQuery, select_export
 from tarantula.streams.history import chart_points_of, moment_of, newest_events

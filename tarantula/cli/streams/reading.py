@@ -11,10 +11,10 @@ from tarantula.cli.entry_point import EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.streams.source_options import local_second
 from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
-from tarantula.core.database import open_database
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import local_context
 from tarantula.services.streams import values
+from tarantula.store.database import open_database
 from tarantula.streams import require_packages
 from tarantula.streams.ingest import put_aside
 from tarantula.streams.ingest.outcome import FailedReading, IngestResult
