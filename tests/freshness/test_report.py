@@ -86,7 +86,7 @@ def test_the_sentences_say_whether_the_predictions_hold(database: Database) -> N
         failed = calibration_of(session, find_item(session, dishonest)).sentences
     assert held[0] == "399 of 400 planned visits were made; 398 gave a result."
     assert "The predictions hold" in held[1]
-    assert "better than one chance for all" in held[2]
+    assert "better than one probability for all" in held[2]
     assert "The predictions do not hold" in failed[1]
 
 
