@@ -70,7 +70,7 @@ def test_an_up_to_date_database_costs_one_select(database: Database) -> None:
 
 
 def test_several_processes_may_be_the_first(config: Config) -> None:
-    code = "from tarantula.core.database import open_database; open_database().close()"
+    code = "from tarantula.store.database import open_database; open_database().close()"
     processes = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(3)]
     assert [process.wait() for process in processes] == [0, 0, 0]
     with open_database(config) as database, database.reading() as session:
