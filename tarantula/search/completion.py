@@ -25,10 +25,10 @@ def complete_query(source: IndexSource, prefix: str) -> Completions:
     """Return completions of a query, the most likely first; none if the last word is too short."""
     searcher, place = source.snapshot()
     head, prefix_word = _split(prefix)
-    words = exact_analyzer().analyze(prefix_word)
-    if len(prefix) > LONGEST_PREFIX or len(words) != 1:
+    typed = exact_analyzer().analyze(prefix_word)
+    if len(prefix) > LONGEST_PREFIX or len(typed) != 1:
         return Completions(place=place)
-    words = _words(searcher, words[0])
+    words = _words(searcher, typed[0])
     titles = _titles(source.schema, searcher, exact_analyzer().analyze(head.rpartition(" ")[0]), words)
     completed = [head + accented_form(source.schema, searcher, word) for word in words]
     both = dict.fromkeys([*completed[: MOST_COMPLETIONS - len(titles)], *titles])
