@@ -88,7 +88,7 @@ def test_a_read_only_home(config: Config) -> None:
     ("url", "sentence"),
     [
         ("postgresql://me:secret@127.0.0.1:1/tarantula", "cannot be reached"),
-        ("sqlite:////nowhere/at/all.sqlite", "is not there and cannot be made"),
+        ("sqlite:////nowhere/at/all.sqlite", "cannot be opened or created"),
         ("oracle://x", "is not the URL of a supported database"),
     ],
 )

@@ -83,7 +83,7 @@ def test_the_other_options(tarantula: Tarantula, database_config: Config) -> Non
     outcome = tarantula(
         *FCUL, "--no-robots", "--no-convert", "--render", "--no-keep-refused", "--allow-private", "--delay", "0",
         "--per-server", "4", "--accept", "a.pt", "--accept", "b.pt;c.pt", "--set", "LOG_LEVEL=INFO",
-        "--set", 'SPIDER_MIDDLEWARES={"my.middleware": 500, "other": null}', "--set", "DEPTH_PRIORITY=1",
+        "--set", 'SPIDER_MIDDLEWARES={"my.middleware": 500, "other": null}', "--set", "STATS_DUMP=false",
         "--refresh", "--refresh-visits", "500", "--every", "weekly",
     )  # fmt: skip
     assert outcome.code == 0
@@ -95,7 +95,7 @@ def test_the_other_options(tarantula: Tarantula, database_config: Config) -> Non
     assert config.settings == {
         "LOG_LEVEL": "INFO",
         "SPIDER_MIDDLEWARES": {"my.middleware": 500, "other": None},
-        "DEPTH_PRIORITY": 1,
+        "STATS_DUMP": False,
     }
 
 

@@ -46,7 +46,9 @@ def test_wrong_arguments_are_refused(tarantula: Tarantula, monkeypatch: pytest.M
     assert tarantula("user", "add", "ana", "--role", "king").err.startswith(
         "'king' is not a role. Write one of: reader"
     )
-    assert tarantula("user", "add", "ana", "--role", "reader").err.startswith("The first account is an administrator's")
+    assert tarantula("user", "add", "ana", "--role", "reader").err.startswith(
+        "The first account must be an administrator's"
+    )
     tarantula("user", "add", "ana")
     assert tarantula("user", "edit", "ana").err.startswith("There is nothing to change")
     outcome = tarantula("user", "edit", "an", "--disable")
@@ -83,4 +85,4 @@ def test_a_token_is_shown_once_and_can_be_revoked(tarantula: Tarantula) -> None:
     with open_database(Config()) as database, database.reading() as session:
         assert tokens.person_of(session, secret) is None
     assert tarantula("user", "tokens", "--remove", "7").err.startswith("There is no token 7.")
-    assert tarantula("user", "token", "ana", "harvest", "--days", "0").err.startswith("A token lasts from 1 to")
+    assert tarantula("user", "token", "ana", "harvest", "--days", "0").err.startswith("A token is valid for 1 to")

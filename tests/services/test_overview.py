@@ -25,6 +25,8 @@ def test_the_lists_of_the_overview(database_config: Config, database: Database) 
     found = get_overview(context_of(database, Role.READER))
     assert (found.publications, found.items) == (4, 4)
     assert [one.urn for one in found.under_way] == [running]
-    assert [(one.urn, one.attention) for one in found.attention] == [(asking, ["Too many errors."])]
+    assert [(one.urn, one.attention) for one in found.attention] == [
+        (asking, ["30% of the requested documents failed (errors > 20%)."])
+    ]
     assert [one.urn for one in found.latest] == [decided, asking, ended]
     assert [(row.name, row.next_due) for row in found.due] == [("ended", datetime(2026, 7, 1, tzinfo=UTC))]

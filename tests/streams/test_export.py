@@ -191,7 +191,7 @@ def test_commands_show_events_history_and_export(sqlite: Database, stream: typer
         (["events", "weather.lisboa", "--field", "valeu"], "no field 'valeu'. Did you mean value"),
         (["events", "weather.lisbon"], "no source"),
         (["events", "weather.lisboa", "--begin", "yesterday"], "not a date"),
-        (["export", "weather.lisboa", "--grain", "week"], "nothing that is kept"),
+        (["export", "weather.lisboa", "--grain", "week"], "is not a level"),
         (["export", "weather.lisboa", "--output", "/nowhere/at/all"], "cannot be written"),
         (["history", "weather.lisboa", "--begin", "2026-06-12", "--end", "2025-01-01"], "ends before it begins"),
     ],

@@ -102,7 +102,7 @@ def test_exceeded_limits_are_error_messages() -> None:
             got(f"{site.url}large", max_size=1000)
         with pytest.raises(TarantulaError, match="redirects more than"):
             got(f"{site.url}round")
-    with pytest.raises(TarantulaError, match="could not be had"):
+    with pytest.raises(TarantulaError, match="could not be fetched"):
         got("http://127.0.0.1:1/")
     with site_that(lambda request: Reply(b"late", wait=5.0)) as url, pytest.raises(TarantulaError, match="longer than"):
         got(url, timeout=0.5)
