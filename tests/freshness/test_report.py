@@ -154,7 +154,7 @@ def test_the_report_page_shows_freshness(sqlite: Database, window: Page) -> None
     with web_server() as place:
         place.enter(window)
         window.goto(f"{place.address}/items/{urn}/report")
-        expect(window.get_by_text("of the pages are believed to be as on their servers")).to_be_visible()
+        expect(window.get_by_text("of the pages are estimated to be up to date")).to_be_visible()
         table = window.get_by_role("table").filter(has_text="Chance of a change")
         expect(table.get_by_role("row")).to_have_count(11)
         found = window.request.get(f"{place.address}/api/items/{urn}/report").json()
