@@ -215,17 +215,17 @@ def test_every_key_of_the_json_is_listed(heading: str, keys: Iterable[str]) -> N
 )
 def test_every_key_of_a_plan_is_listed(heading: str, shown: Any) -> None:
     keys = [field.name for field in fields(shown)]
-    assert documentation.first_column(documentation.section(documentation.read("beliefs.md"), heading)) == keys
+    assert documentation.first_column(documentation.section(documentation.read("freshness.md"), heading)) == keys
 
 
 def test_the_table_of_estimators_is_what_the_command_prints() -> None:
-    listed = documentation.rows(documentation.section(documentation.read("beliefs.md"), "Estimators"))
+    listed = documentation.rows(documentation.section(documentation.read("freshness.md"), "Estimators"))
     printed = [[f"{row.changes:g}", *map(miss_text, row.all)] for row in estimator_errors()]
     assert listed == printed
 
 
 def test_every_policy_of_a_plan_is_listed() -> None:
-    listed = documentation.rows(documentation.section(documentation.read("beliefs.md"), "The plan"))
+    listed = documentation.rows(documentation.section(documentation.read("freshness.md"), "The plan"))
     assert {name for row in listed for name in documentation.spans(row[0])} == {*PLANNING_POLICIES, *POLICIES}
 
 
