@@ -46,7 +46,7 @@ def test_wrong_arguments_are_refused(sqlite: Database, tarantula: Tarantula) -> 
         (("add", "weather.lisboa", "wind > 3", "--margin", "x"), "The field margin cannot be 'x'"),
         (
             ("add", "weather.lisboa", "wind > 3", "--notify", "x"),
-            "Apprise does not support addresses that start",
+            "Apprise does not support addresses that start with 'x'",
         ),
         (("show", "7"), "There is no alert 7."),
         (("edit", "7"), "There is nothing to change"),

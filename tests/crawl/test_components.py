@@ -22,7 +22,9 @@ def test_async_spider_middlewares_are_accepted(path: str) -> None:
 
 
 def test_a_synchronous_spider_middleware_is_refused() -> None:
-    with pytest.raises(TarantulaError, match=r"OldFashioned is written for an older Scrapy"):
+    with pytest.raises(
+        TarantulaError, match=r"tests\.support\.faulty_components\.OldFashioned is written for an older Scrapy"
+    ):
         check_components({"SPIDER_MIDDLEWARES": {"tests.support.faulty_components.OldFashioned": 500}})
 
 
