@@ -33,7 +33,7 @@ numeric: setup
 	$(BIN)/python -m pytest -q $(NUMERIC)
 
 others: lint
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(foreach files,$(NUMERIC),--ignore-glob='$(files)')
+	$(BIN)/python -m tools.run_tests -n $(WORKERS) --dist worksteal $(foreach files,$(NUMERIC),--ignore-glob='$(files)')
 
 lint: setup  ## style, types, and who may import what
 	$(BIN)/ruff check

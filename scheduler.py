@@ -10,6 +10,7 @@ from threading import Event
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import log_to_stdout
+from tarantula.core.termination import note_sigterm
 from tarantula.lifecycle.daemon import running_daemon
 
 
@@ -18,8 +19,8 @@ def main() -> None:
     ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
     log_to_stdout()
     over = Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: over.set())
+    signal.signal(signal.SIGINT, lambda *_: over.set())
+    note_sigterm(over.set)
     try:
         with running_daemon(Config()):
             over.wait()

@@ -22,9 +22,11 @@ from benchmarks import (
     memory,
     pagerank,
     ranking,
+    removal,
     search,
     streams,
     types,
+    verify,
     wget,
 )
 
@@ -43,10 +45,12 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "likeness": lambda options: likeness.measure(),
     "pagerank": lambda options: pagerank.measure(),
     "ranking": lambda options: ranking.measure(),
+    "removal": lambda options: removal.measure(options.removed),
     "live": lambda options: live.measure(options.pages, options.servers),
     "streams": lambda options: streams.measure(options.sources, options.seconds),
     "search": lambda options: search.measure(options.documents),
     "types": lambda options: types.measure(),
+    "verify": lambda options: verify.measure(options.pages),
 }
 
 
@@ -59,6 +63,7 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--rows", type=int, default=1_000_000, help="documents for frontier_queries and documents")
     arguments.add_argument("--documents", type=int, default=100_000, help="for search")
+    arguments.add_argument("--removed", type=int, default=removal.DOCUMENTS, help="documents for removal")
     arguments.add_argument("--sources", type=int, default=10_000, help="for streams, of mixed intervals")
     arguments.add_argument("--seconds", type=float, default=60.0, help="for streams; 600 is the whole measurement")
     arguments.add_argument("--events", type=int, default=history.EVENTS, help="for history: one a second")

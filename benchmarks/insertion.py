@@ -17,6 +17,7 @@ from benchmarks.postgresql import postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.process import collect_and_freeze
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
 from tarantula.frontier.queues import WINDOW_SIZE
@@ -32,6 +33,8 @@ from tests.sites.large import LINKS
 GROUP = 400
 """Concurrent pages, the maximum of a group commit."""
 SERVERS = 64
+
+ANSWERED = Reason.of("answered", answer="200 OK")
 
 
 def measure(pages: int = 8000) -> dict[str, Any]:
@@ -77,7 +80,9 @@ def _pages(pages: int) -> Iterator[FinishedDocument]:
                 target, new = new, new + 1
             rows.append(_found(target, via=number + 2))
         yield FinishedDocument(
-            DocumentOutcome(number + 2, 200, reason="OK."), found=rows, links={row.key: row.kind for row in rows}
+            DocumentOutcome(number + 2, 200, reason=ANSWERED),
+            found=rows,
+            links={row.key: row.kind for row in rows},
         )
 
 

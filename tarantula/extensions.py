@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
@@ -16,13 +17,14 @@ from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 from tarantula.core.process import collect_and_freeze
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import EXIT_TERMINATED, is_terminating
 from tarantula.crawl.responses import failed_document
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.engine.component import Component
 from tarantula.fetch.errors import RefusedByRule
-from tarantula.items import CollectedDocument
-from tarantula.lifecycle.coordinator import end_item
-from tarantula.signals import collection_over, document_stored
+from tarantula.items import CollectedDocument, FrontierEntry
+from tarantula.lifecycle.coordinator import end_item, hand_over_item
+from tarantula.signals import collection_over, document_stored, memory_low
 from tarantula.streams.ingest.maintenance import StreamMaintenance
 
 if TYPE_CHECKING:
@@ -32,8 +34,10 @@ if TYPE_CHECKING:
     from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
 
+logger = logging.getLogger(__name__)
 
 INTERRUPTION_REASONS = {
+    # Ctrl-C: SIGTERM does not reach Scrapy.
     "shutdown": ItemReason.STOPPED,
     "cancelled": ItemReason.STOPPED,
     "closespider_timeout": ItemReason.DEADLINE,
@@ -42,6 +46,10 @@ INTERRUPTION_REASONS = {
 COLLECTION_OVER = "collection_over"
 STOP_CHECK_SECONDS = 0.2
 """Interval of the check whether the collection must end; the database is read with each heartbeat."""
+OPEN_REQUESTS_SECONDS = 2.0
+"""Time that open requests have to end when an item is handed over: those that are cancelled are made twice."""
+HANDOVER_SECONDS = 8.0
+"""Time after which a collector that hands its item over no longer waits for open requests and pages."""
 
 
 class CoreStats(ScrapyCoreStats):
@@ -72,23 +80,49 @@ class ItemLife(Component):
         """Start the check whether the collection must end."""
         collect_and_freeze()
         self._over_reason: Reason | None = None
+        self._hands_over = False
+        self._cancel_timer: asyncio.TimerHandle | None = None
+        self.crawler.signals.connect(self.collection.discovery.forget, memory_low)
         self._check()
 
     def _check(self) -> None:
-        self._check_timer = asyncio.get_running_loop().call_later(STOP_CHECK_SECONDS, self._check)
+        loop = asyncio.get_running_loop()
         self._over_reason = self.collection.over
-        if self._over_reason is not None:
-            self._check_timer.cancel()
-            self.crawler.signals.send_catch_log(collection_over)
-            self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=COLLECTION_OVER))
+        self._hands_over = self._over_reason is None and (is_terminating() or self.collection.is_drained)
+        if self._over_reason is None and not self._hands_over:
+            self._check_timer: asyncio.TimerHandle | None = loop.call_later(STOP_CHECK_SECONDS, self._check)
+            return
+        self._check_timer = None
+        if self._hands_over:
+            logger.info("%s is left to the next collector.", self.collection.urn)
+            self._cancel_timer = loop.call_later(OPEN_REQUESTS_SECONDS, self._cancel_requests)
+            self._check_timer = loop.call_later(HANDOVER_SECONDS, self._leave_at_once)
+        else:
+            self._cancel_requests()
+        self._closing = asyncio.ensure_future(self.engine.close_spider_async(reason=COLLECTION_OVER))
+
+    def _cancel_requests(self) -> None:
+        self.crawler.signals.send_catch_log(collection_over)
 
     def spider_closed(self, reason: str) -> None:
-        """End the item: converting or archived if it is complete, otherwise interrupted with a reason."""
-        self._check_timer.cancel()
+        """End the item: converting or archived if it is complete, handed over, or interrupted with a reason."""
+        for timer in (self._check_timer, self._cancel_timer):
+            if timer is not None:
+                timer.cancel()
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
         self.publish()
-        end_item(self.collection, self._interruption(reason))
+        if self._hands_over and reason == COLLECTION_OVER and self.collection.trouble is None:
+            hand_over_item(self.collection)
+        else:
+            end_item(self.collection, self._interruption(reason))
+
+    def _leave_at_once(self) -> None:
+        """Hand the item over and exit, although a request or a page does not end."""
+        logger.warning("%s: open requests did not end in %g s and are left.", self.collection.urn, HANDOVER_SECONDS)
+        hand_over_item(self.collection)
+        logging.shutdown()
+        os._exit(EXIT_TERMINATED)
 
     def _interruption(self, close_reason: str) -> Reason | None:
         if self.collection.trouble is not None:
@@ -132,7 +166,7 @@ class ReadingLife(Component):
             self.crawler.signals.send_catch_log(collection_over)
         elif self.collection.is_done:
             self._end("finished")
-        elif self._parent and os.getppid() != self._parent:
+        elif is_terminating() or self.collection.is_drained or (self._parent and os.getppid() != self._parent):
             self.crawler.signals.send_catch_log(collection_over)
             self._end(COLLECTION_OVER)
 
@@ -219,20 +253,22 @@ class LostDocuments(Component):
     def item_dropped(self, item: Any, exception: Exception) -> None:
         """Store a document that a pipeline refused with ``DropItem("why")``."""
         if isinstance(item, CollectedDocument):
-            self._store(item, DocumentState.OVER_LIMIT, f"A pipeline dropped it: {exception}.", "DropItem")
+            reason = Reason.of("dropped_by_pipeline", why=str(exception))
+            self._store(item.entry, DocumentState.OVER_LIMIT, reason, "DropItem")
 
     def item_error(self, item: Any, failure: Failure) -> None:
         """Store a document on which a pipeline failed."""
         if isinstance(item, CollectedDocument):
-            self._store(item, DocumentState.SYSTEM_ERROR, f"A pipeline failed: {failure.value!r}.", "PipelineError")
+            reason = Reason.of("pipeline_failed", error=repr(failure.value))
+            self._store(item.entry, DocumentState.SYSTEM_ERROR, reason, "PipelineError")
 
     def spider_error(self, failure: Failure, response: Any) -> None:
         """Store a document for a response on which the spider or a spider middleware failed."""
         request = getattr(response, "request", None)
         if request is not None and "entry" in request.meta:
-            document = CollectedDocument(request.meta["entry"], 0, "")
-            self._store(document, DocumentState.SYSTEM_ERROR, f"The spider failed: {failure.value!r}.", "SpiderError")
+            reason = Reason.of("spider_failed", error=repr(failure.value))
+            self._store(request.meta["entry"], DocumentState.SYSTEM_ERROR, reason, "SpiderError")
 
-    def _store(self, document: CollectedDocument, state: DocumentState, reason: str, rule: str) -> None:
-        refused = failed_document(document.entry, RefusedByRule(state, reason, rule), datetime.now(UTC))
+    def _store(self, entry: FrontierEntry, state: DocumentState, reason: Reason, rule: str) -> None:
+        refused = failed_document(entry, RefusedByRule(state, reason, rule), datetime.now(UTC))
         asyncio.ensure_future(self.collection.store(refused))  # noqa: RUF006  ends before the writer does

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import Request
 from scrapy.exceptions import NotConfigured
 from scrapy.utils.misc import load_object
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
-from tarantula.core.urls import canonical, is_web, redirect_target, server_of
+from tarantula.core.urls import canonical, host_of, is_web, redirect_target, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import DownloadError, FetchAbandoned, RefusedByRule
+from tarantula.fetch.errors import DownloadError, FetchAbandoned, FetchPostponed, PrivateAddress, RefusedByRule
+from tarantula.fetch.politeness import BACKED_OFF_STATUSES
 from tarantula.fetch.robots import MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import Link, LinkKind
@@ -31,12 +33,12 @@ if TYPE_CHECKING:
     from scrapy.http import Response
 
     from tarantula.crawl.collection import Collection
+    from tarantula.engine.downloader import FrontierDownloader
+    from tarantula.fetch.egress import EgressPolicy
 
 
 ROBOTS_MAX_BYTES = 5_000_000
 """A longer robots.txt is ignored. RFC 9309 2.5: at least the first 500 KiB must be parsed."""
-PRIVATE_META_KEYS = ("allow_private",)
-"""Meta keys about private addresses, copied to the request for the same server's robots.txt."""
 
 
 class ScopeMiddleware(Component):
@@ -62,14 +64,17 @@ class ScopeMiddleware(Component):
 
 
 class RobotsMiddleware(Component):
-    """Obeys robots.txt; fetches it before the first document of a server, and again after a day."""
+    """Obeys robots.txt; fetches it before the first document of a server, and again after a day.
+
+    While a failing robots.txt is tried again, the documents of its server wait in the frontier.
+    """
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         if not self.collection.config.robots:
             raise NotConfigured
         self._cache = RobotsCache()
-        self._fetches: dict[str, asyncio.Task[RobotsRules]] = {}
+        self._fetches: dict[tuple[str, EgressPolicy | None], asyncio.Task[RobotsRules]] = {}
         crawler.signals.connect(self._cancel_fetches, collection_over)
 
     async def process_request(self, request: Request) -> None:
@@ -83,14 +88,15 @@ class RobotsMiddleware(Component):
         raise RefusedByRule(rules.state, rules.reason, "Robots")
 
     async def _fetch_once(self, request: Request) -> RobotsRules:
-        robots = robots_url(request.url)
-        if robots not in self._fetches:
-            private = {key: request.meta[key] for key in PRIVATE_META_KEYS if key in request.meta}
-            self._fetches[robots] = asyncio.create_task(self._fetch_rules(robots, server_of(request.url), private))
-            self._fetches[robots].add_done_callback(lambda _: self._fetches.pop(robots, None))
-        fetch = self._fetches[robots]
+        policy: EgressPolicy | None = request.meta.get("egress")
+        key = robots_url(request.url), policy
+        if key not in self._fetches:
+            self._fetches[key] = asyncio.create_task(self._fetch_rules(key[0], server_of(request.url), policy))
+            self._fetches[key].add_done_callback(lambda _: self._fetches.pop(key, None))
+        fetch = self._fetches[key]
         try:
-            return await asyncio.shield(fetch)
+            with cast("FrontierDownloader", self.engine.downloader).without_slot():
+                return await asyncio.shield(fetch)
         except asyncio.CancelledError:
             if fetch.cancelled():
                 raise FetchAbandoned("The collection is over.") from None
@@ -100,13 +106,16 @@ class RobotsMiddleware(Component):
         for fetch in self._fetches.values():
             fetch.cancel()
 
-    async def _fetch_rules(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
+    async def _fetch_rules(self, url: str, server: str, policy: EgressPolicy | None) -> RobotsRules:
         politeness = self.collection.politeness
         try:
-            rules = await self._fetch(url, server, private)
-        except FetchAbandoned:
+            rules = await self._fetch(url, server, policy)
+        except (FetchAbandoned, FetchPostponed):
             raise
         except DownloadError as error:
+            if isinstance(error, PrivateAddress) and error.host == host_of(server):
+                # The document is refused for the same reason; another source may be allowed to visit the server.
+                raise
             if error.state in UNREACHED_STATES:
                 politeness.failed(server)
             # RFC 9309 2.3.1: an unreachable robots.txt disallows everything, an invalid one nothing.
@@ -115,28 +124,35 @@ class RobotsMiddleware(Component):
         politeness.set_crawl_delay(server, rules.crawl_delay())
         # The request for robots.txt counts as a visit.
         pause = politeness.pause(server)
-        if rules.unreachable:
+        is_to_retry = self._cache.get(url) is None
+        if rules.unreachable or is_to_retry:
             self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
         else:
             await asyncio.sleep(pause)
+        if is_to_retry:
+            self.count("robots/retry_count")
+            raise FetchPostponed(rules.failure)
         return rules
 
-    async def _fetch(self, url: str, server: str, private: dict[str, bool]) -> RobotsRules:
+    async def _fetch(self, url: str, server: str, policy: EgressPolicy | None) -> RobotsRules:
         target = url
         for _ in range(1 + MAX_ROBOTS_REDIRECTS):
-            response = await self._download(target, server, private if server_of(target) == server else {})
+            response = await self._download(target, server, policy)
             location = response.headers.get(b"Location")
             if not (300 <= response.status < 400 and location):
                 self.collection.politeness.answered(server, response.status, _retry_after(response))
+                if response.status >= 500 and response.status not in BACKED_OFF_STATUSES:
+                    # A document with such a status is final; robots.txt is tried again, with growing pauses.
+                    self.collection.politeness.failed(server)
                 return RobotsRules(response.status, response.body, url)
             target = redirect_target(target, location) or url
         # RFC 9309 2.3.1.2: after five consecutive redirects robots.txt may be treated as unavailable.
         return RobotsRules(404, b"", url)
 
-    async def _download(self, url: str, server: str, private: dict[str, bool]) -> Response:
+    async def _download(self, url: str, server: str, policy: EgressPolicy | None) -> Response:
         self.count("robots/request_count")
         request = self.spider.side_request(url, server)
-        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_BYTES, **private)
+        request.meta.update(is_robots=True, download_maxsize=ROBOTS_MAX_BYTES, egress=policy)
         return await self.engine.download_async(request)
 
 
@@ -226,7 +242,7 @@ class LinkPackMiddleware(_LinkMiddleware):
         if document is None:
             return None
         logger.error("A spider middleware failed on %s: %r", response.url, exception)
-        document.reason += f" Its links were lost to an error in a spider middleware: {exception!r}."
+        document.why = document.why.with_note(Reason.of("links_lost", error=repr(exception)))
         return [document]
 
 

@@ -16,6 +16,7 @@ from tarantula.tables.publications import (
     ServerSetting,
 )
 from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
+from tarantula.tables.storage import BodyDamage, BodyProblem, DrainedMachine, Home, WarcFile, WarcFileState, Withholding
 from tarantula.tables.streams import (
     Alert,
     AlertMemory,
@@ -40,14 +41,18 @@ __all__ = [
     "AuditEntry",
     "Barrel",
     "Base",
+    "BodyDamage",
+    "BodyProblem",
     "Collector",
     "Decision",
     "Document",
     "DocumentType",
+    "DrainedMachine",
     "Event",
     "FailedLogin",
     "Firing",
     "Forgotten",
+    "Home",
     "InheritedRecord",
     "Item",
     "JournalEntry",
@@ -70,4 +75,7 @@ __all__ = [
     "UtcDateTime",
     "View",
     "Visit",
+    "WarcFile",
+    "WarcFileState",
+    "Withholding",
 ]

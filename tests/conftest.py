@@ -7,6 +7,8 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterator
+from itertools import chain
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +22,7 @@ from tarantula.accounts import credentials
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.database import open_database
-from tests.support.browser import launched, window_of
+from tests.support.browser import end_browser, launched, window_of
 from tests.support.command_result import Outcome, Tarantula
 from tests.support.crawls import end_started
 from tools.chromium import usable_browser
@@ -60,6 +62,8 @@ RESET_DATABASE = """
     END $$
 """
 
+# In containers, tests run as root. The pages that they render are their own.
+os.environ.setdefault("TARANTULA_RENDER_AS_ROOT", "1")
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
 
@@ -70,11 +74,40 @@ def pytest_make_parametrize_id(val: object) -> str | None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they need, so that `make quick` can leave out what takes long."""
+    """Mark tests by what they need, so that `make quick` can leave out what takes long, and start long ones first."""
     for item in items:
         if isinstance(item, pytest.Function):
             for marker in _needs(item):
                 item.add_marker(marker)
+    items[:] = _shared_out(items, int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+
+
+def _shared_out(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """Order tests so that each worker begins with long ones.
+
+    A worker first gets as many consecutive tests as the others, and later takes some from the end of another's. Tests
+    with a browser need the processor, those with other processes mostly wait: half of the workers begin with each.
+    """
+    if workers == 1:
+        return items
+    modules: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        modules.setdefault(item.nodeid.partition("::")[0], []).append(item)
+    kinds: dict[str, list[list[pytest.Item]]] = {"browser": [], "process": [], "": []}
+    for module in modules.values():
+        kinds[next((kind for kind in kinds if any(map(methodcaller("get_closest_marker", kind), module))), "")].append(
+            module
+        )
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    for first, kind in enumerate(("browser", "process")):
+        for number, module in enumerate(kinds[kind]):
+            shares[(first + 2 * number) % workers].extend(module)
+    others = list(chain.from_iterable(kinds[""]))
+    for number, share in enumerate(shares):
+        missing = len(items) * (number + 1) // workers - sum(map(len, shares[: number + 1]))
+        share.extend(others[: max(missing, 0)])
+        del others[: max(missing, 0)]
+    return [*chain.from_iterable(shares), *others]
 
 
 def _needs(item: pytest.Function) -> Iterator[str]:
@@ -89,13 +122,14 @@ def _needs(item: pytest.Function) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def chromium() -> str:
+def chromium() -> Iterator[str]:
     """Path of a Chromium; without one the test is skipped, or fails where it is required, as in CI."""
     path = usable_browser()
     if path is None:
         stop = pytest.fail if os.environ.get("TARANTULA_REQUIRE_CHROMIUM") else pytest.skip
         stop("No Chromium starts here: see CONTRIBUTING.md.")
-    return path
+    yield path
+    end_browser()
 
 
 @pytest.fixture
@@ -167,9 +201,9 @@ def postgresql_database(postgresql_config: Config) -> Iterator[Database]:
 
 
 @pytest.fixture
-def sqlite(config: Config) -> Iterator[Database]:
+def sqlite(sqlite_config: Config) -> Iterator[Database]:
     """An open, empty SQLite database, for tests that do not depend on the kind of database."""
-    with open_database(config) as opened:
+    with open_database(sqlite_config) as opened:
         yield opened
 
 

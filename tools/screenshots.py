@@ -25,7 +25,7 @@ from tarantula.services.streams import views
 from tarantula.store.database import open_database
 from tarantula.streams.ingest.source_edit import edit_source
 from tests.sites.demo import LARGEST, DemoWeb
-from tests.support.browser import launched
+from tests.support.browser import end_browser, launched
 from tests.support.followed_sources import HOUR, followed, now, was_read, were_read
 from tests.support.picker_pages import LEAGUE
 from tests.support.picker_sites import site_of
@@ -63,6 +63,7 @@ def main() -> int:
             follow(Path(home))
             with served(environment) as way_in, launched(chromium) as browser:
                 take(browser, way_in, urn, web.url(), wanted)
+    end_browser()
     return 0
 
 

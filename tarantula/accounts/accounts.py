@@ -31,7 +31,9 @@ def get(session: Session, name: str) -> Account:
     account = find(session, name)
     if account is None:
         near = did_you_mean(name, session.scalars(select(Account.name)))
-        raise NotFoundError(f"There is no account {name[:100]!r}.{near} `tarantula user list` shows them.")
+        raise NotFoundError(
+            "There is no account {name!r}.{hint} `tarantula user list` shows them.", name=name[:100], hint=near
+        )
     return account
 
 
@@ -61,7 +63,7 @@ def add(session: Session, name: str, role: Role, password: str) -> Account:
         with session.begin_nested():
             session.add(account)
     except IntegrityError as error:
-        raise ConflictError(f"There is already an account {name}.") from error
+        raise ConflictError("There is already an account {name}.", name=name) from error
     return account
 
 
@@ -114,4 +116,4 @@ def _keep_an_administrator(session: Session, leaving: Account) -> None:
         .with_for_update()
     ).all()
     if list(administrators) == [leaving.id]:
-        raise ConflictError(f"{leaving.name} is the only administrator: create another one first.")
+        raise ConflictError("{leaving} is the only administrator: create another one first.", leaving=leaving.name)

@@ -25,9 +25,17 @@ _hash_slots = BoundedSemaphore(CONCURRENT_HASHES)
 def hash_password(password: str) -> str:
     """Return the hash of a password to store; raise an error if the password is too short or too long."""
     if len(password) < MIN_PASSWORD_LENGTH:
-        raise TarantulaError(f"The password has {len(password)} characters; it needs at least {MIN_PASSWORD_LENGTH}.")
+        raise TarantulaError(
+            "The password has {length} characters; it needs at least {minimum}.",
+            length=len(password),
+            minimum=MIN_PASSWORD_LENGTH,
+        )
     if len(password) > MAX_PASSWORD_LENGTH:
-        raise TarantulaError(f"The password has {len(password)} characters; at most {MAX_PASSWORD_LENGTH} are allowed.")
+        raise TarantulaError(
+            "The password has {length} characters; at most {limit} are allowed.",
+            length=len(password),
+            limit=MAX_PASSWORD_LENGTH,
+        )
     try:
         with _hash_slots:
             return _hasher().hash(password)

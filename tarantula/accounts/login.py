@@ -38,7 +38,7 @@ class TooManyLogins(TarantulaError):
     """A login during the pause after failed logins."""
 
     def __init__(self, seconds: int) -> None:
-        super().__init__(f"Too many failed logins. Try again in {seconds} seconds.")
+        super().__init__("Too many failed logins. Try again in {seconds} seconds.", seconds=seconds)
         self.seconds = seconds
 
 

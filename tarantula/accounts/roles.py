@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 
 
 class Role(StrEnum):
@@ -44,7 +45,9 @@ def parse_role(text: str) -> Role:
     try:
         return Role(text.strip().lower())
     except ValueError:
-        raise TarantulaError(f"{text[:40]!r} is not a role. Write one of: {', '.join(Role)}.") from None
+        raise TarantulaError(
+            "{text!r} is not a role. Write one of: {roles}.", text=text[:40], roles=", ".join(Role)
+        ) from None
 
 
 class Person(NamedTuple):
@@ -62,4 +65,9 @@ class Person(NamedTuple):
     def check(self, needed: Role) -> None:
         """Raise `NotAllowed` if the role does not include *needed*."""
         if not self.role.allows(needed):
-            raise NotAllowed(f"{self.name} is {self.role.with_article}, and this needs {needed.with_article}.")
+            raise NotAllowed(
+                "{name} is {role}, and this needs {needed}.",
+                name=self.name,
+                role=Message(self.role.with_article),
+                needed=Message(needed.with_article),
+            )

@@ -23,9 +23,9 @@ MAX_DAYS = 3660
 def create_token(session: Session, account: Account, name: str, role: Role, days: int | None) -> tuple[Token, str]:
     """Create a token; return it with its secret, which is not stored."""
     if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
-        raise TarantulaError(f"Describe what the token is for, in 1 to {MAX_NAME_LENGTH} characters.")
+        raise TarantulaError("Describe what the token is for, in 1 to {limit} characters.", limit=MAX_NAME_LENGTH)
     if days is not None and not 1 <= days <= MAX_DAYS:
-        raise TarantulaError(f"A token is valid for 1 to {MAX_DAYS} days, or without limit.")
+        raise TarantulaError("A token is valid for 1 to {limit} days, or without limit.", limit=MAX_DAYS)
     secret, now = TOKEN_PREFIX + new_secret(), datetime.now(UTC)
     token = Token(
         account_id=account.id,
@@ -79,7 +79,7 @@ def get_token(session: Session, number: int) -> Token:
     """Return a token; raise an error if there is none."""
     token = session.get(Token, number)
     if token is None:
-        raise NotFoundError(f"There is no token {number}. `tarantula user tokens` shows them.")
+        raise NotFoundError("There is no token {number}. `tarantula user tokens` shows them.", number=number)
     return token
 
 

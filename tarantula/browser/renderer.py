@@ -18,13 +18,16 @@ from playwright.async_api import Page, Route, WebSocketRoute
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
+from tarantula.core.reasons import Reason
 from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import DownloadError, FetchAbandoned
+from tarantula.fetch.chromium import browser_response
+from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind
 from tarantula.scope.rule import Candidate
+from tarantula.signals import memory_low
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -50,8 +53,12 @@ class PageRenderer(Component):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._cache: OrderedDict[str, dict[str, Any]] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], dict[str, Any] | None] = OrderedDict()
         self._server_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        crawler.signals.connect(self._forget, memory_low)
+
+    def _forget(self) -> None:
+        self._cache.clear()
 
     async def render(self, document: CollectedDocument) -> None:
         """Render a page, and replace its links by those of the rendered page."""
@@ -59,11 +66,11 @@ class PageRenderer(Component):
             return
         try:
             document.rendered = await self._open(document)
-        except FetchAbandoned:
+        except (FetchAbandoned, LocalResourceError):
             raise
         except (DownloadError, PlaywrightError, TimeoutError) as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
-            document.reason += f" It could not be rendered: {problem}."
+            document.why = document.why.with_note(Reason.of("not_rendered", problem=problem))
             self.count("render/failed_count")
             return
         document.links = extract_links(document.rendered, document.type, document.entry.url, "utf-8")
@@ -107,15 +114,15 @@ class PageRenderer(Component):
                     **browser_response(document.exchange.status, document.exchange.headers, document.exchange.body)
                 )
             else:
-                # A script navigates to another page; the present page is the one that is wanted.
-                await route.abort()
+                # A script navigates to another page; with this code the present one, which is wanted, stays.
+                await route.abort("aborted")
         elif asked.method != "GET" or asked.resource_type in SKIPPED_RESOURCES:
             await route.abort()
         else:
-            response = await self._fetch(asked.url, document)
+            response = await self._fetch(asked.url, asked.headers.get("origin", ""), document)
             await (route.fulfill(**response) if response is not None else route.abort())
 
-    async def _fetch(self, address: str, document: CollectedDocument) -> dict[str, Any] | None:
+    async def _fetch(self, address: str, origin: str, document: CollectedDocument) -> dict[str, Any] | None:
         url = canonical(address)
         if url is None or not is_web(url):
             return None
@@ -125,39 +132,33 @@ class PageRenderer(Component):
             self.count("render/refused_count")
             return None
         async with self._server_locks[server]:
-            if url not in self._cache:
-                self._cache_response(url, await self._download(url, server))
-        return self._cache[url]
+            key = url, origin
+            if key not in self._cache:
+                self._cache_response(key, await self._download(url, server, origin))
+            return self._cache[key]
 
-    async def _download(self, url: str, server: str) -> dict[str, Any]:
+    async def _download(self, url: str, server: str, origin: str) -> dict[str, Any] | None:
+        """Return the response for the browser; ``None`` if there is none: pages do not learn why."""
         pause = self.collection.politeness.pause(server)
         await asyncio.sleep(pause)
         self.count("render/request_count")
         request = self.spider.side_request(url, server)
+        if origin:
+            # The server says which origins may read its answer.
+            request.headers["Origin"] = origin
         try:
             await self.engine.download_async(request)
-        except DownloadError as error:
-            return {"status": 502, "body": error.reason}
+        except DownloadError:
+            return None
         finally:
             self.collection.frontier.postpone(server, asyncio.get_running_loop().time() + pause)
         exchange = request.meta["exchange"]
         return browser_response(exchange.status, exchange.headers, exchange.body)
 
-    def _cache_response(self, url: str, response: dict[str, Any]) -> None:
-        self._cache[url] = response
+    def _cache_response(self, key: tuple[str, str], response: dict[str, Any] | None) -> None:
+        self._cache[key] = response
         if len(self._cache) > MAX_CACHED_RESPONSES:
             self._cache.popitem(last=False)
-
-
-def browser_response(status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> dict[str, Any]:
-    """Return the arguments of `Route.fulfill`; values of a repeated header are joined by newlines."""
-    kept: dict[str, str] = {}
-    for name, value in headers:
-        key = name.decode("latin-1").lower()
-        if key not in ("content-encoding", "content-length", "transfer-encoding", "connection"):
-            text = value.decode("latin-1")
-            kept[key] = f"{kept[key]}\n{text}" if key in kept else text
-    return {"status": status, "headers": kept, "body": body}
 
 
 async def wait_until_idle(page: Page) -> None:

@@ -19,12 +19,11 @@ from playwright.async_api import Request as Asked
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
-from tarantula.browser.renderer import SKIPPED_RESOURCES, browser_response, close_web_socket, wait_until_idle
+from tarantula.browser.renderer import SKIPPED_RESOURCES, close_web_socket, wait_until_idle
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.chromium import page_settings
+from tarantula.fetch.chromium import browser_response, page_settings
 from tarantula.fetch.errors import DownloadError, InvalidResponse
-from tarantula.fetch.resolver import is_public
 from tarantula.streams.reading.answers import redirect_location
 from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tarantula.streams.sources.request import fill_variables, redact_secrets
@@ -83,7 +82,6 @@ class _Opened:
         self._renderer = renderer
         self._visit = visit
         self._exchange: Exchange | None = exchange
-        self._may_be_private = visit.config.allow_private or not is_public(exchange.address)
         self._turn = asyncio.Lock()
         self._left = MAX_PAGE_REQUESTS
         self._page: Page | None = None
@@ -139,7 +137,8 @@ class _Opened:
             self._exchange = None
             await route.fulfill(**browser_response(exchange.status, exchange.headers, exchange.body))
         elif asked.resource_type in SKIPPED_RESOURCES or (not has_steps and (is_page or asked.method != "GET")):
-            await route.abort()
+            # With this code a navigation by a script leaves the present page as it is.
+            await route.abort("aborted")
         else:
             answer = await self._fetch(asked, is_page)
             await (route.fulfill(**answer) if answer is not None else route.abort())
@@ -165,6 +164,8 @@ class _Opened:
 
     async def _request(self, asked: Asked, url: str, server: str) -> Request:
         request = self._renderer.spider.side_request(url, server)
+        if origin := asked.headers.get("origin"):
+            request.headers["Origin"] = origin
         if origin_of(url) == origin_of(self._visit.url):
             request.headers.update(self._visit.sent.fields)
         if self._visit.config.steps and server == self._visit.server:
@@ -172,20 +173,20 @@ class _Opened:
             request.headers.update({name: value for name, value in said.items() if name.lower() in FORWARDED_HEADERS})
             if asked.method != "GET":
                 request = request.replace(method=asked.method, body=asked.post_data_buffer or b"")
-        is_own = server == self._visit.server
         request.meta.update(
-            allow_private=is_own or self._may_be_private,
+            egress=self._renderer.collection.egress_of(self._visit),
             ignores_robots=not self._visit.config.robots,
             download_timeout=self._visit.config.timeout,
         )
         return request
 
-    async def _ask(self, request: Request, is_page: bool) -> dict[str, Any]:
+    async def _ask(self, request: Request, is_page: bool) -> dict[str, Any] | None:
+        """Return the response for the browser; ``None`` if there is none: pages do not learn why."""
         self._renderer.count("render/request_count")
         try:
             await self._renderer.engine.download_async(request)
-        except DownloadError as error:
-            return {"status": 502, "body": error.reason}
+        except DownloadError:
+            return None
         exchange: Exchange = request.meta["exchange"]
         answer = browser_response(exchange.status, exchange.headers, exchange.body)
         target = redirect_location(exchange)

@@ -40,12 +40,13 @@ def barrel(
     from tarantula.search.barrels.barrel import BarrelService, open_barrel_index, run_barrel
 
     if host in WILDCARD_HOSTS and not address:
-        raise TarantulaError(f"Gateways cannot reach a barrel at {host!r}. Give its address with --address.")
+        raise TarantulaError("Gateways cannot reach a barrel at {host!r}. Give its address with --address.", host=host)
     installation = Config()
     index = open_barrel_index(folder or installation.make_home() / "search" / "barrel", rebuild)
     with open_database(installation) as database, open_listener(host, port) as listener:
         address = address.rstrip("/") or listener_url(host, listener)
         log_to_stdout()
+        database.log_outages()
         print(address, flush=True)
         uvloop.run(run_barrel(BarrelService(database, index, address), listener))
 
@@ -57,5 +58,6 @@ def gateway(
     """Answer searches by forwarding them to barrels, until Ctrl-C."""
     with open_database(Config()) as database, open_listener(host, port) as listener:
         log_to_stdout()
+        database.log_outages()
         print(listener_url(host, listener), flush=True)
         uvloop.run(run_gateway(database, listener))

@@ -9,24 +9,33 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
-from typing import Annotated
+from contextlib import contextmanager, suppress
+from typing import Annotated, NoReturn
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
 from tarantula.archive.quality.report import make_report
-from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
+from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.report import show_report
-from tarantula.cli.terminal import progress_bar
+from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.core.states import DocumentState, ItemState, is_final
+from tarantula.core.termination import (
+    EXIT_TERMINATED,
+    Terminated,
+    block_sigterm,
+    is_terminating,
+    note_sigterm,
+    raise_on_sigterm,
+    sigterm_blocked,
+)
 from tarantula.crawl.terminal import TerminalProgress
-from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item, prepare_item
+from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item, prepare_item
+from tarantula.lifecycle.processes import collect_command
 from tarantula.services.context import local_context
 from tarantula.services.publications import record_collection
 from tarantula.store.database import open_database
@@ -37,6 +46,8 @@ logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 1.0
 """Seconds between two updates of the display of several collectors."""
+MAX_REPLACEMENTS = 3
+"""Collectors that are started one after the other to continue the work of those that were killed."""
 
 Collectors = Annotated[
     int, typer.Option("--collectors", min=1, help="Number of collector processes that share the item.")
@@ -60,37 +71,56 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
             record_collection(context, name)
     if collectors > 1:
         urn = urn or prepare_item(Config(), name)
-        codes = run_collectors(name, urn, collectors)
+        code = run_collectors(urn, collectors)
     else:
-        urn, codes = _collect_here(name, urn)
-    complete(urn)
+        urn, code = _collect_here(name, urn)
+    if code == EXIT_TERMINATED:
+        _exit_terminated(urn)
+    while complete(urn):
+        code = run_collectors(urn, collectors)
+        if code == EXIT_TERMINATED:
+            _exit_terminated(urn)
     show_report(urn)
-    _report_end(urn, max(codes))
+    _report_end(urn, code)
 
 
-def complete(urn: str) -> None:
-    """Convert and archive a collected item."""
+def complete(urn: str) -> bool:
+    """Verify, convert and archive a collected item; return whether it is to be collected again."""
+    raise_on_sigterm()
     try:
-        with progress_bar(f"Converting {urn}") as progress:
-            complete_item(Config(), urn, progress)
+        with progress_phases() as phase:
+            is_again = complete_item(Config(), urn, phase(f"Converting {urn}"), phase(f"Verifying {urn}"))
+    except Terminated:
+        _exit_terminated(urn)
     except KeyboardInterrupt:
-        typer.echo(f"Its links are not converted. Continue with `tarantula item resume {urn}`.")
+        typer.echo(f"It is not archived yet. Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(EXIT_INTERRUPTED) from None
+    if is_again:
+        typer.echo(f"Stored bodies of {urn} could not be read back. They are collected again.", err=True)
+    return is_again
+
+
+def _exit_terminated(urn: str) -> NoReturn:
+    typer.echo(f"Handed over: a daemon continues {urn}, or `tarantula item resume {urn}`.")
+    raise typer.Exit(EXIT_TERMINATED) from None
 
 
 def _report_end(urn: str, code: int) -> None:
-    """Exit with *code* and the reason if the item is not archived."""
+    """Exit with *code* and the reason if the item is not archived, or has no base document."""
+    if not code and (problem := base_problem_of(Config(), urn)) is not None:
+        typer.echo(problem, err=True)
+        raise typer.Exit(EXIT_INCOMPLETE)
     with open_database() as database, database.reading() as session:
         item = find_item(session, urn)
         state, reason = item.state, item.reason or "Its collector exited."
     if state == ItemState.CONVERTING:
-        raise TarantulaError(f"Another process is converting {urn}.")
+        raise TarantulaError("Another process is verifying and converting {urn}.", urn=urn)
     if state != ItemState.ARCHIVED:
         typer.echo(f"Interrupted: {reason} Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
-def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
+def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
     """Run the spider in this process; return the item's URN and its exit code."""
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
@@ -106,6 +136,8 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
     process = AsyncCrawlerProcess(settings)
     crawler = process.create_crawler(spider_for(name))
     run = process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
+    # Scrapy sets a handler of its own, which would treat SIGTERM like Ctrl-C; the spider replaces it.
+    block_sigterm()
     process.start()
     restore_signal_handlers()
     collection = getattr(crawler.spider, "collection", None)
@@ -116,8 +148,10 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, list[int]]:
             raise error
         why = failure_sentence(error, crawler.settings) if error else "The collection failed to start."
         logger.error("%s", why, exc_info=error)
-        raise TarantulaError(f"{why} The log is {crawler.settings['LOG_FILE']}.")
-    return collection.urn, [0 if collection.trouble is None else 2]
+        raise TarantulaError("{why} The log is {log}.", why=why, log=crawler.settings["LOG_FILE"])
+    if collection.trouble is not None:
+        return collection.urn, EXIT_REFUSED
+    return collection.urn, EXIT_TERMINATED if collection.is_handed_over else 0
 
 
 class PendingCounts:
@@ -134,20 +168,44 @@ class PendingCounts:
         return 0
 
 
-def run_collectors(name: str, urn: str, number: int) -> list[int]:
-    """Collect an item with *number* processes and show the progress; return their exit codes."""
+def run_collectors(urn: str, number: int) -> int:
+    """Collect an item with *number* processes and show the progress; return their exit code.
+
+    If all work was left by collectors that were killed, another one continues.
+    """
     installation = Config()
-    processes = [_start(installation, name, urn, count) for count in range(1, number + 1)]
-    with open_database(installation) as database, _forwarding(processes):
+    with open_database(installation) as database:
+        codes = _run_together(installation, database, urn, number)
+        for _ in range(MAX_REPLACEMENTS):
+            killed = [signal.Signals(-code).name for code in codes if code < 0]
+            if killed:
+                typer.echo(f"{len(killed)} of {len(codes)} collectors ended by {', '.join(killed)}.", err=True)
+            if not killed or is_terminating() or _state(database, urn) != ItemState.COLLECTING:
+                break
+            codes = _run_together(installation, database, urn, 1)
+        # A collector that was ended alone has left its work to the others.
+        is_left = EXIT_TERMINATED in codes and _state(database, urn) == ItemState.COLLECTING
+    return EXIT_TERMINATED if is_left else max(code for code in (*codes, 0) if code != EXIT_TERMINATED)
+
+
+def _run_together(installation: Config, database: Database, urn: str, number: int) -> list[int]:
+    """Run collectors of an item to their end; return their exit codes."""
+    processes = [_start(installation, urn, count) for count in range(1, number + 1)]
+    with forwarding(processes):
         _watch(database, urn, processes)
     return [process.wait() for process in processes]
 
 
-def _start(installation: Config, name: str, urn: str, count: int) -> subprocess.Popen[bytes]:
+def _state(database: Database, urn: str) -> ItemState:
+    with database.reading() as session:
+        return ItemState(find_item(session, urn).state)
+
+
+def _start(installation: Config, urn: str, count: int) -> subprocess.Popen[bytes]:
     log = installation.items / urn / f"crawl-{count}.log"
-    with log.open("ab") as output:
+    with log.open("ab") as output, sigterm_blocked():
         return subprocess.Popen(
-            [sys.executable, "-m", "scrapy", "crawl", name, "-a", f"item={urn}"],
+            collect_command(urn),
             env={**os.environ, "SCRAPY_SETTINGS_MODULE": "tarantula.settings"},
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -157,28 +215,31 @@ def _start(installation: Config, name: str, urn: str, count: int) -> subprocess.
 
 
 @contextmanager
-def _forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Forward SIGINT and SIGTERM to the collectors, which then stop in good order."""
+def forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
+    """Forward SIGINT and SIGTERM to the collectors, which then stop in good order, or hand over."""
 
-    def forward(number: int, _frame: FrameType | None) -> None:
+    def forward(number: int) -> None:
         for process in processes:
             if process.poll() is None:
                 process.send_signal(number)
 
-    before = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = signal.signal(signal.SIGINT, lambda number, _: forward(number))
+    note_sigterm(lambda: forward(signal.SIGTERM))
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        signal.signal(signal.SIGINT, before)
 
 
 def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
     console, pending = Console(stderr=True), PendingCounts()
     progress = TerminalProgress(urn, pending, lambda: pending.visit_progress)
     with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
-        while any(process.poll() is None for process in processes):
-            _count(database, urn, progress, pending)
+        # Each is polled: one that has exited and is not reaped would look alive to the others.
+        while None in [process.poll() for process in processes]:
+            # The collectors wait for the database, and their logs say so.
+            with suppress(DatabaseUnreachableError):
+                _count(database, urn, progress, pending)
             if console.is_terminal:
                 live.update(progress.table(), refresh=True)
             time.sleep(POLL_SECONDS)

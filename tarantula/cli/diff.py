@@ -15,6 +15,8 @@ from rich.text import Text
 from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference, ItemComparison, difference_at
 from tarantula.archive.diff.pages import compare_documents
 from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
+from tarantula.archive.omissions import Omission
+from tarantula.cli.omissions import exit_incomplete_if, print_omissions
 from tarantula.cli.terminal import Json, console
 from tarantula.core.config import Config
 from tarantula.store.database import open_database
@@ -47,6 +49,7 @@ def diff(
 ) -> None:
     """Show which documents are new, changed, same and gone between two items."""
     write = _write_json if as_json else _draw
+    left_out: list[Omission] = []
     with open_database() as database, database.reading() as session:
         earlier, later = (find_item(session, urn) for urn in (before, after))
 
@@ -54,19 +57,22 @@ def diff(
             difference, earlier_document, later_document = difference_at(session, earlier, later, url)
             text_diff = compare_documents(session, Config().items, earlier_document, later_document)
             session.expunge_all()
+            if text_diff.left_out:
+                left_out.append(Omission(difference.url, text_diff.left_out, text_diff.note))
             return difference, text_diff
 
         if urls:
-            write(before, after, None, [with_text(url) for url in urls])
-            return
-        with _busy_display():
-            comparison = ItemComparison(session, earlier, later)
-            summary = comparison.summary()
-        rows = (
-            with_text(row.url) if text and row.change == DocumentChange.CHANGED else (row, None)
-            for row in comparison.differences(same)
-        )
-        write(before, after, summary, rows)
+            write(before, after, None, [with_text(url) for url in urls], left_out)
+        else:
+            with _busy_display():
+                comparison = ItemComparison(session, earlier, later)
+                summary = comparison.summary()
+            rows = (
+                with_text(row.url) if text and row.change == DocumentChange.CHANGED else (row, None)
+                for row in comparison.differences(same)
+            )
+            write(before, after, summary, rows, left_out)
+    exit_incomplete_if(left_out)
 
 
 def _busy_display() -> AbstractContextManager[object]:
@@ -74,18 +80,25 @@ def _busy_display() -> AbstractContextManager[object]:
     return Console(stderr=True).status("Comparing …") if sys.stderr.isatty() else nullcontext()
 
 
-def _write_json(before: str, after: str, summary: DiffSummary | None, rows: Iterable[DiffRow]) -> None:
-    """Write one JSON object, a document a line, without holding a million documents in memory."""
+def _write_json(
+    before: str, after: str, summary: DiffSummary | None, rows: Iterable[DiffRow], left_out: list[Omission]
+) -> None:
+    """Write one JSON object, a document a line, without holding a million documents in memory.
+
+    *left_out* is complete when all rows are written.
+    """
     figures = summary.as_dict() if summary else {"before": before, "after": after, **NO_FIGURES}
     head = json.dumps(figures, indent=2, ensure_ascii=False).removesuffix("\n}")
     print(f'{head},\n  "documents": [', end="")
     for number, (row, text) in enumerate(rows):
         value = {**row.as_dict(), "text": text.as_dict() if text else None}
         print(f"{',' if number else ''}\n    {json.dumps(value, ensure_ascii=False)}", end="")
-    print("\n  ]\n}")
+    print(f'\n  ],\n  "left_out": {json.dumps([one._asdict() for one in left_out], ensure_ascii=False)}\n}}')
 
 
-def _draw(before: str, after: str, summary: DiffSummary | None, rows: Iterable[DiffRow]) -> None:
+def _draw(
+    before: str, after: str, summary: DiffSummary | None, rows: Iterable[DiffRow], left_out: list[Omission]
+) -> None:
     screen = console()
     screen.print(f"{before} → {after}", style="bold", soft_wrap=True)
     if summary is not None:
@@ -95,6 +108,7 @@ def _draw(before: str, after: str, summary: DiffSummary | None, rows: Iterable[D
         screen.print(line.append(_remark(row), style="dim"), soft_wrap=True)
         if text is not None:
             _draw_text(screen, text)
+    print_omissions(left_out)
 
 
 def _summary_text(summary: DiffSummary) -> str:
@@ -106,6 +120,8 @@ def _summary_text(summary: DiffSummary) -> str:
 
 
 def _remark(row: DocumentDifference) -> str:
+    if row.withheld is not None:
+        return f" ({row.withheld})"
     if row.moved_from is not None:
         return f" (was {row.moved_from})"
     if row.change == DocumentChange.GONE:

@@ -16,15 +16,20 @@ from pathlib import Path
 from typing import NoReturn
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.process import raise_open_files_limit
+from tarantula.core.termination import raise_on_sigterm
 
 EXIT_REFUSED = 2
 EXIT_BUG = 1
+EXIT_INCOMPLETE = 3
+"""Exit code when something was left out."""
 EXIT_INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its code."""
+    raise_open_files_limit()
     # SQLAlchemy logs queries that Ctrl-C interrupts; users cannot do anything about them.
     logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
@@ -47,9 +52,9 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def restore_signal_handlers() -> None:
-    """Restore Python's handlers of SIGINT and SIGTERM after Scrapy has run."""
+    """Restore Python's handler of SIGINT after Scrapy has run; from now on SIGTERM raises `Terminated`."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    raise_on_sigterm()
 
 
 def _run(arguments: Sequence[str] | None) -> None:

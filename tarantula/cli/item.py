@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -14,20 +15,24 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item
+from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item, missing_list_of
 from tarantula.archive.export.records import ExportProgress
 from tarantula.archive.mirror.conversion import convert_item
+from tarantula.archive.omissions import MISSING_LIST, IncompleteError
 from tarantula.archive.quality.baseline import BaselineComparison, Vanished
 from tarantula.archive.quality.indicators import Indicators
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.cli.crawl import Collectors, collect, complete
-from tarantula.cli.entry_point import EXIT_INTERRUPTED
+from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.cli.nouns import noun_group
+from tarantula.cli.omissions import exit_incomplete_if, print_omissions
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import Json, Urn, Yes, console, local_time, progress_bar, table, write_json
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import reopen_item
+from tarantula.lifecycle.removal import RemovalPlan, remove_item
 from tarantula.services import items, validation
 from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.validation import ItemAttention
@@ -58,9 +63,11 @@ def show(urn: Urn, as_json: Json = False) -> None:
                 "state": item.state,
                 "complete": item.complete,
                 "validation": item.validation,
+                "later_damage": item.later_damage,
                 "rules": [asdict(rule) for rule in item.rules],
                 "decisions": [decision.as_dict() for decision in decisions],
                 "indicators": item.indicators.as_dict(),
+                "egress": item.egress,
             }
         )
     else:
@@ -79,12 +86,17 @@ def stop(urn: Urn) -> None:
 def resume(urn: Urn, collectors: Collectors = 1, unaudited: Unaudited = False) -> None:
     """Continue an item that was interrupted."""
     with local_context() as context:
-        name, state = reopen_item(context.database, urn) if unaudited else items.reopen(context, urn)
+        name, state = (
+            reopen_item(context.installation, context.database, urn) if unaudited else items.reopen(context, urn)
+        )
     if state != ItemState.CONVERTING:
         collect(name, urn, collectors)
         return
-    complete(urn)
-    show_report(urn)
+    if not complete(urn):
+        show_report(urn)
+    elif not unaudited:
+        # A daemon starts the collector otherwise.
+        collect(name, urn, collectors)
 
 
 @app.command()
@@ -102,23 +114,36 @@ def extend(
 
 
 @app.command()
-def convert(urn: Urn, as_json: Json = False, unaudited: Unaudited = False) -> None:
+def convert(
+    urn: Urn,
+    live_requests: Annotated[
+        bool | None,
+        typer.Option(
+            "--live-requests/--no-live-requests",
+            help="Whether its pages may load from the web what was not collected; default as its publication.",
+        ),
+    ] = None,
+    as_json: Json = False,
+    unaudited: Unaudited = False,
+) -> None:
     """Build the mirror of an item, which can be browsed without a server, or build it again."""
     try:
         with local_context() as context, progress_bar(f"Converting {urn}") as progress:
             if not unaudited:
                 items.record_conversion(context, urn)
-            made = convert_item(context.installation, context.database, urn, progress)
+            made = convert_item(context.installation, context.database, urn, progress, live_requests)
     except KeyboardInterrupt:
         typer.echo(f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues.", err=True)
         raise typer.Exit(EXIT_INTERRUPTED) from None
     if as_json:
         write_json(made.as_dict())
-        return
-    for skipped in made.skipped:
-        typer.echo(f"Skipped {skipped.url}: {skipped.reason}", err=True)
-    typer.echo(f"{made.documents:,} documents, {made.changed:,} with other links, in {made.seconds:.1f} s.")
-    typer.echo(f"Open {(made.path / 'index.html').as_uri()}")
+    else:
+        print_omissions(made.skipped, made.path / MISSING_LIST)
+        typer.echo(f"{made.documents:,} documents, {made.changed:,} of them changed, in {made.seconds:.1f} s.")
+        if made.withheld:
+            typer.echo(f"{made.withheld:,} documents are withheld: there is a notice in their place.")
+        typer.echo(f"Open {(made.path / 'index.html').as_uri()}")
+    exit_incomplete_if(made.skipped)
 
 
 @app.command()
@@ -161,6 +186,9 @@ def export(
         Path | None, typer.Option("--output", "-o", metavar="PATH", help="Output path; default the home's exports.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite existing output.")] = False,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Also write an incomplete export, which lists what is missing.")
+    ] = False,
     as_json: Json = False,
     unaudited: Unaudited = False,
 ) -> None:
@@ -168,28 +196,69 @@ def export(
     with local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
             items.record_export(context, urn, form)
-        exported = export_item(context.installation, context.database, urn, form, output, force, progress)
+        try:
+            exported = export_item(context.installation, context.database, urn, form, output, force, progress, partial)
+        except IncompleteError as refusal:
+            _show_refusal(urn, form, refusal, as_json)
+            raise typer.Exit(EXIT_INCOMPLETE) from None
     if as_json:
         write_json(exported.as_dict())
     else:
+        print_omissions(exported.missing, missing_list_of(Path(exported.path)))
         print(_export_summary(exported))
+    exit_incomplete_if(exported.missing)
 
 
 @app.command()
-def remove(urn: Urn, yes: Yes = False) -> None:
-    """Delete an item with everything that was collected."""
+def remove(
+    urn: Urn,
+    yes: Yes = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Remove it even if later items lose bodies that cannot be read.")
+    ] = False,
+    confirm: Annotated[
+        str, typer.Option("--confirm", metavar="URN", help="The item's name, instead of typing it when asked.")
+    ] = "",
+    unaudited: Unaudited = False,
+) -> None:
+    """Delete an item with everything that was collected and its exports, or continue an interrupted removal."""
     with local_context() as context:
-        items.check_can_remove(context, urn)
-        if not yes and typer.prompt(f"Everything that was collected will be lost. Type {urn} to remove it") != urn:
-            raise TarantulaError(f"That is not {urn}: nothing was removed.")
-        lost = items.remove(context, urn)
-    for sentence in lost:
-        print(f"A later item loses a body: {sentence}", file=sys.stderr)
-    print(f"{urn} is removed.")
+        if unaudited:
+            lost = remove_item(context.installation, context.database, urn, force=force)
+        else:
+            _confirm_removal(items.removal_plan(context, urn), yes, force, confirm)
+            lost = items.remove(context, urn, force=force, confirm=urn)
+    print(f"{urn} is removed.{f' Later items lost {lost.number:,} bodies.' if lost.number else ''}")
+
+
+def _confirm_removal(plan: RemovalPlan, yes: bool, force: bool, confirm: str) -> None:
+    """List what a removal destroys, and ask for the item's name; raise if it is refused."""
+    if plan.unreadable and not force:
+        raise ConflictError(plan.refusal())
+    if plan.state != ItemState.REMOVING:
+        for line in _destroyed(plan):
+            print(line, file=sys.stderr)
+        _check_name(plan.urn, plan.urn if yes and not force else confirm)
+
+
+def _check_name(urn: str, given: str) -> None:
+    if (given or typer.prompt(f"Everything that was collected will be lost. Type {urn} to remove it")) != urn:
+        raise TarantulaError("That is not {urn}: nothing was removed.", urn=urn)
+
+
+def _destroyed(plan: RemovalPlan) -> Iterator[str]:
+    """Yield a line for each kind of thing that a removal destroys."""
+    yield f"The removal of {plan.urn} destroys {plan.documents:,} documents and {plan.decisions:,} decisions."
+    for path in plan.exports:
+        yield f"It destroys the export {path}. Exports that were written elsewhere stay."
+    for path, number in plan.unreadable_files.items():
+        yield f"{number:,} bodies that later items need cannot be read in {path}: they are lost for good."
+    for other, number in plan.losing_items.items():
+        yield f"{other} loses {number:,} bodies."
 
 
 class ExportProgressDisplay(ExportProgress):
-    """Draws a bar for each stage on a terminal, and prints warnings everywhere."""
+    """Draws a bar for each stage on a terminal."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,11 +283,6 @@ class ExportProgressDisplay(ExportProgress):
         if self._task is not None:
             self._bars.advance(self._task, amount)
 
-    def warn(self, sentence: str) -> None:
-        """Print a warning above the bars."""
-        super().warn(sentence)
-        self._console.print(sentence)
-
 
 def _wait_for_stop(context: ServiceContext, urn: str) -> bool:
     deadline = time.monotonic() + STOP_TIMEOUT_SECONDS
@@ -238,17 +302,33 @@ def _print_decision(decision: ItemDecision) -> None:
     print(f"{decision.urn} is {decision.validation}, decided by {decision.by}.")
 
 
+def _show_refusal(urn: str, form: str, refusal: IncompleteError, as_json: bool) -> None:
+    if as_json:
+        missing = refusal.omissions
+        nothing = ExportResult(urn, form, "", 0, {}, [one.reason for one in missing], missing)
+        write_json({**nothing.as_dict(), "path": None})
+    else:
+        print_omissions(refusal.omissions)
+    typer.echo(str(refusal), err=True)
+
+
 def _export_summary(exported: ExportResult) -> str:
     contents = ", ".join(f"{number:,} {kind}" for kind, number in exported.contents.items())
-    return f"{exported.path}: {decimal(exported.bytes)}, {contents}."
+    incomplete = " It is not complete." if exported.missing else ""
+    withheld = f" {exported.withheld:,} records of withheld URLs are left out." if exported.withheld else ""
+    return f"{exported.path}: {decimal(exported.bytes)}, {contents}.{incomplete}{withheld}"
 
 
 def _draw(item: ItemAttention, decisions: list[ItemDecision]) -> None:
     screen = console()
     completeness = "complete" if item.complete else "not complete"
     screen.print(f"{item.urn}: {item.state}, {completeness}, {item.validation}", style="bold")
+    if item.later_damage is not None:
+        screen.print(str(Reason.from_data(item.later_damage)), style="red")
     for rule in item.rules:
         screen.print(f"{rule.effect}: {rule.reason}", style="red" if rule.effect == "incomplete" else "yellow")
+    if item.egress is not None:
+        screen.print(f"Connections: {Reason.from_data(item.egress)}")
     _draw_indicators(screen, item.indicators)
     if decisions:
         drawn = table("decided", "by", "when", "why", title="\nDecisions")
@@ -271,6 +351,12 @@ def _draw_indicators(screen: Console, indicators: Indicators) -> None:
     )
     for missing in requisites.examples:
         drawn.add_row("", f"missing: {missing.url}: {missing.state} {missing.reason or ''}".rstrip())
+    if mirror := indicators.mirror:
+        drawn.add_row("mirror", f"{mirror.copies:,} copies, {mirror.missing:,} documents missing")
+        for copy in mirror.examples:
+            drawn.add_row("", f"{copy.cause}: {copy.url}: {copy.reason}")
+    drawn.add_row("lost bodies", f"{indicators.missing_bodies:,}")
+    drawn.add_row("damaged files", f"{indicators.damaged_files:,}")
     for row in indicators.states:
         drawn.add_row(f"state {row.state}", f"{row.documents:,} ({row.percent:.1f} %): {row.meaning}")
     if indicators.before is not None:

@@ -9,6 +9,7 @@ import typer
 from rich.filesize import decimal
 
 from tarantula.cli.terminal import Json, Urn, console, local_time, table, write_json
+from tarantula.core.states import SHORTAGE_MEANINGS, ItemState
 from tarantula.publications import registry
 from tarantula.store import listings
 from tarantula.store.database import open_database
@@ -29,13 +30,13 @@ def items(
     if as_json:
         write_json([row.as_dict() for row in rows])
         return
-    columns = ["item", "state", "validation", "started", "finished", *NUMBER_COLUMNS, "reason"]
+    columns = ["item", "state", "validation", "started", "finished", *NUMBER_COLUMNS, "files", "reason"]
     attention_column = ["attention"] if any(row.attention for row in rows) else []
     drawn = table(*columns, *attention_column, numbers=NUMBER_COLUMNS, whole="item")
     for row in rows:
         drawn.add_row(
             row.urn,
-            row.state,
+            row.state + "".join(f", paused: {SHORTAGE_MEANINGS[why]}" for why in row.paused_for),
             row.validation,
             local_time(row.started_at),
             local_time(row.finished_at),
@@ -43,10 +44,19 @@ def items(
             f"{row.collected:,}",
             f"{row.waiting:,}",
             decimal(row.bytes),
+            _files(row),
             row.reason or "",
             *(" ".join(row.attention) for _ in attention_column),
         )
     console().print(drawn)
+
+
+def _files(row: listings.ItemRow) -> str:
+    """Return whether the files of an item were read back."""
+    if row.read_back is None:
+        return "verified" if row.verified_at else ""
+    amount = f"{decimal(row.read_back.done)} of {decimal(row.read_back.total)}"
+    return f"verifying: {amount}" if row.state == ItemState.CONVERTING else f"not verified: {amount} read back"
 
 
 def documents(
@@ -65,4 +75,5 @@ def _json_line(row: listings.DocumentRow) -> str:
 
 def _line(row: listings.DocumentRow) -> str:
     size = "" if row.size is None else f"{row.size:,}"
-    return f"{row.state:>4} {row.depth:>3} {size:>13}  {row.type or '':<24} {row.url}"
+    withheld = f" ({row.withheld})" if row.withheld else ""
+    return f"{row.state:>4} {row.depth:>3} {size:>13}  {row.type or '':<24} {row.url}{withheld}"

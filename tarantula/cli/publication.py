@@ -22,6 +22,7 @@ from tarantula.cli.terminal import (
     yes_or_no,
 )
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import reason_fields
 from tarantula.core.times import format_duration
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry, toml
@@ -150,7 +151,7 @@ def why(
     kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
     verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
     if as_json:
-        write_json(verdict._asdict())
+        write_json({**verdict._asdict(), **reason_fields(verdict.reason)})
     else:
         print(f"{'accepted' if verdict.accepted else 'refused'} by {verdict.rule}: {verdict.reason}")
 

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
-from tarantula.archive.quality.report import ItemReport, ReportTotals
+from tarantula.archive.quality.report import FileCounts, ItemReport, ReportTotals
 from tarantula.cli.terminal import Json, Urn, console, table, write_json
 from tarantula.freshness.report import FreshnessReport
 from tarantula.services.reports import report_with_freshness
@@ -42,6 +42,7 @@ def show_report(urn: str, servers: int = DEFAULT_SERVERS) -> None:
     item_report, screen = _report(urn, servers), console()
     screen.print(f"{item_report.urn}: {item_report.state}", style="bold")
     screen.print(_summary(item_report.totals))
+    screen.print(_files_line(item_report.files))
     for title, headings, rows in _tables(item_report):
         _draw(screen, title, headings, rows)
     if item_report.belief is not None:
@@ -58,6 +59,13 @@ def _summary(totals: ReportTotals) -> str:
         f"{totals.documents:,} documents, {totals.collected:,} collected from {totals.servers:,} servers, "
         f"{totals.waiting:,} waiting; {decimal(totals.bytes)}, {totals.links:,} links."
     )
+
+
+def _files_line(files: FileCounts) -> str:
+    line = f"{files.files:,} WARC files, {files.verified:,} verified"
+    if files.missing or files.damaged:
+        line += f", {files.missing:,} missing, {files.damaged:,} damaged"
+    return f"{line}; {files.lost_bodies:,} lost bodies." if files.lost_bodies is not None else f"{line}."
 
 
 def _tables(item_report: ItemReport) -> Iterable[tuple[str, tuple[str, ...], list[ReportBar]]]:

@@ -150,7 +150,7 @@ def _seconds(horizon: str | None) -> float | None:
     try:
         seconds = parse_duration(horizon)
     except ValueError as error:
-        raise TarantulaError(f"The horizon: {error}") from error
+        raise TarantulaError("The horizon: {error}", error=error) from error
     return None if seconds is None else float(seconds)
 
 

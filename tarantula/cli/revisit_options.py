@@ -74,9 +74,15 @@ def read_experiment(**typed: Any) -> Experiment:
     from tarantula.revisit.model import ModelReading
 
     if typed["unit"] not in UNIT_SECONDS:
-        raise TarantulaError(f"There is no unit {typed['unit']}. There are: {', '.join(UNIT_SECONDS)}.")
+        raise TarantulaError(
+            "There is no unit {unit}. There are: {units}.", unit=typed["unit"], units=", ".join(UNIT_SECONDS)
+        )
     if typed["reading"] not in list(ModelReading):
-        raise TarantulaError(f"There is no reading {typed['reading']}. There are: {', '.join(ModelReading)}.")
+        raise TarantulaError(
+            "There is no reading {reading}. There are: {readings}.",
+            reading=typed["reading"],
+            readings=", ".join(ModelReading),
+        )
     rates, unit = _value_range(typed["rates"], "--lambda"), UNIT_SECONDS[typed["unit"]]
     counts = {name: typed[name] for name in ("documents", "servers", "theta", "rate_theta", "seed")}
     world = SyntheticWeb(low=rates.low / unit, high=rates.high / unit, weight_theta=_theta(typed["weights"]), **counts)
@@ -100,7 +106,7 @@ def increasing_numbers(text: str, flag: str) -> list[float]:
     except ValueError:
         found = []
     if len(found) < 2 or not all(one < next_one for one, next_one in pairwise(found)):
-        raise TarantulaError(f"{flag} needs at least two increasing numbers, separated by semicolons.")
+        raise TarantulaError("{flag} needs at least two increasing numbers, separated by semicolons.", flag=flag)
     return found
 
 
@@ -131,7 +137,7 @@ def _value_range(text: str, flag: str) -> ValueRange:
     except ValueError:
         span = ValueRange(1.0, 0.0)
     if not 0 <= span.low <= span.high:
-        raise TarantulaError(f"{flag} needs one number, or LOW:HIGH, not negative and not decreasing.")
+        raise TarantulaError("{flag} needs one number, or LOW:HIGH, not negative and not decreasing.", flag=flag)
     return span
 
 
@@ -144,7 +150,7 @@ def _theta(weights: str) -> float:
             return float(theta or 1.0)
     except ValueError:
         pass
-    raise TarantulaError(f"{weights!r} is not a weighting. Write equal, zipf, or zipf:0.8.")
+    raise TarantulaError("{weights!r} is not a weighting. Write equal, zipf, or zipf:0.8.", weights=weights)
 
 
 def _shares(text: str) -> dict[ChangeLaw, float]:
@@ -156,13 +162,13 @@ def _shares(text: str) -> dict[ChangeLaw, float]:
     for part in filter(None, text.split(";")):
         name, _, share = (label.strip() for label in part.partition("="))
         if name not in laws:
-            raise TarantulaError(f"There is no change law {name}. There are: {', '.join(laws)}.")
+            raise TarantulaError("There is no change law {name}. There are: {laws}.", name=name, laws=", ".join(laws))
         try:
             shares[laws[name]] = float(share or 1.0)
         except ValueError:
-            raise TarantulaError(f"The share of {name} must be a number, not {share}.") from None
+            raise TarantulaError("The share of {name} must be a number, not {share}.", name=name, share=share) from None
     if not shares:
-        raise TarantulaError(f"A mixture needs at least one law. There are: {', '.join(laws)}.")
+        raise TarantulaError("A mixture needs at least one law. There are: {laws}.", laws=", ".join(laws))
     return shares
 
 
@@ -173,5 +179,5 @@ def require_numeric_packages() -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise TarantulaError(
-            f"Revisit plans need {error.name}. Install it with: pip install 'tarantula[revisit]'"
+            "Revisit plans need {module}. Install it with: pip install 'tarantula[revisit]'", module=error.name
         ) from error

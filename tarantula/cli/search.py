@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+from collections.abc import Callable
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.text import Text
 
+from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, console, local_time, progress_bar, write_json
 from tarantula.core.config import Config
+from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError
+from tarantula.core.process import log_to_stdout
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
 from tarantula.store.database import open_database
+from tarantula.store.errors import WriteError
+from tarantula.store.withholding import urls_withheld_now
+
+if TYPE_CHECKING:
+    from tarantula.search.index.updater import IndexUpdater
+
+logger = logging.getLogger(__name__)
 
 IDLE_POLL_SECONDS = 0.5
 """Seconds between two checks for new documents."""
+RETRY_SECONDS = 1.0
+"""Seconds before a step is tried again that failed because the database was away or a disk was full."""
 
 
 def search(
@@ -60,8 +74,10 @@ def _search_home(request: SearchRequest) -> SearchResults:
         counts = QueryCounter(database)
         counts.note(request)
         counts.write()
+        with database.read_connection() as connection:
+            withheld = urls_withheld_now(connection)
     with reporting_damage(index.folder):
-        return SearchFinder(index).find(request)
+        return SearchFinder(index).find(request, withheld)
 
 
 def _draw(found: SearchResults) -> None:
@@ -112,14 +128,31 @@ def index(
         if reread:
             request_rereading(database)
         updater = IndexUpdater(installation, database)
-        done = updater.step()
-        while _continues(follow, beside) or not done.is_complete:
-            show(done.place, done.head)
-            if done.is_complete:
-                time.sleep(IDLE_POLL_SECONDS)
-            done = updater.step()
+        if _continues(follow, beside):
+            log_to_stdout()
+            database.log_outages()
+            _follow(updater, show, lambda: _continues(follow, beside))
+        updater.run(show)
         number = updater.index.searcher().num_docs
     console().print(f"{number:,} documents are in the index.")
+    if updater.unreadable:
+        console().print(f"Not in the index, because their records could not be read: {updater.unreadable:,}.")
+        raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _follow(updater: IndexUpdater, show: Callable[[int, int], None], continues: Callable[[], bool]) -> None:
+    """Keep the index up to date; wait while the database is away or a disk is full."""
+    last_error = ""
+    while continues():
+        try:
+            done = updater.step()
+            show(done.place, done.head)
+            last_error, pause = "", IDLE_POLL_SECONDS if done.is_complete else 0.0
+        except (DatabaseUnavailableError, WriteError) as error:
+            if str(error) != last_error and not isinstance(error, DatabaseUnreachableError):
+                logger.error("%s", error)
+            last_error, pause = str(error), RETRY_SECONDS
+        time.sleep(pause)
 
 
 def _continues(follow: bool, beside: int | None) -> bool:

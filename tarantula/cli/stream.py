@@ -141,7 +141,7 @@ def remove(name: Name, yes: Yes = False) -> None:
     with local_context() as context:
         sources.get_source(context, name)
         if not yes and typer.prompt(f"Everything that was read will be lost. Type {name} to remove it") != name:
-            raise TarantulaError(f"That is not {name}: nothing was removed.")
+            raise TarantulaError("That is not {name}: nothing was removed.", name=name)
         sources.remove_source(context, name)
     print(f"{name} is removed.")
 

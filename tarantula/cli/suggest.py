@@ -30,7 +30,7 @@ def suggest(
     if as_json:
         write_json(status.model_dump())
     elif status.is_final and not status.is_collected:
-        raise TarantulaError(f"{status.url} could not be collected: {status.reason}")
+        raise TarantulaError("{url} could not be collected: {reason}", url=status.url, reason=status.reason)
     else:
         print(f"{status.url} {'is' if status.is_final else 'will be'} collected in {status.urn}.")
 

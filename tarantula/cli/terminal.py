@@ -84,15 +84,26 @@ def yes_or_no(value: bool) -> str:
     return "yes" if value else "no"
 
 
+ProgressFunction = Callable[[int, int], None]
+"""Called with the done and the total number."""
+
+
 @contextmanager
-def progress_bar(title: str) -> Iterator[Callable[[int, int], None]]:
-    """Show a progress bar on a terminal; yields the function to call with the done and the total number."""
+def progress_phases() -> Iterator[Callable[[str], ProgressFunction]]:
+    """Show a progress bar on a terminal; yields a function that returns the one to call in a phase of that title."""
     screen = Console(stderr=True)
     with Progress(
         *Progress.get_default_columns(), console=screen, transient=True, disable=not screen.is_terminal
     ) as bar:
-        task = bar.add_task(title, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        task = bar.add_task("", total=None)
+        yield lambda title: lambda done, total: bar.update(task, description=title, completed=done, total=total)
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[ProgressFunction]:
+    """Show a progress bar on a terminal; yields the function to call with the done and the total number."""
+    with progress_phases() as phase:
+        yield phase(title)
 
 
 def read_text(file: Path) -> str:
@@ -100,7 +111,7 @@ def read_text(file: Path) -> str:
     try:
         return sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        raise TarantulaError(f"{file} is not UTF-8 text.") from error
+        raise TarantulaError("{file} is not UTF-8 text.", file=file) from error
 
 
 def write_text(text: str, file: Path | None) -> None:

@@ -12,7 +12,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
-from tarantula.lifecycle.daemon import running_daemon
+from tarantula.core.termination import is_terminating
+from tarantula.lifecycle.daemon import SHUTDOWN_TIMEOUT_SECONDS, running_daemon
+from tarantula.services import processes
 from tarantula.store.database import open_database
 
 Host = Annotated[
@@ -63,9 +65,12 @@ def run_pages(
         from tarantula.web.app import create_apps, serve
         from tarantula.web.auth import Authenticator
     except ModuleNotFoundError as error:
-        raise TarantulaError(f"The pages need {error.name}. Install them with: pip install 'tarantula[web]'") from error
+        raise TarantulaError(
+            "The pages need {module}. Install them with: pip install 'tarantula[web]'", module=error.name
+        ) from error
     installation.make_home()
     with open_database(installation) as database:
+        database.log_outages()
         has_accounts = _check_accounts(database, where.host)
         authenticator = Authenticator(installation, database)
         served = create_apps(authenticator, *where)
@@ -83,8 +88,9 @@ def _check_accounts(database: Database, host: str) -> bool:
         has_accounts = accounts.exist(session)
     if not has_accounts and not is_loopback(host):
         raise TarantulaError(
-            f"There is no account yet, and other machines can reach {host}. "
-            "Create one with `tarantula user add NAME`, then start again."
+            "There is no account yet, and other machines can reach {host}. "
+            "Create one with `tarantula user add NAME`, then start again.",
+            host=host,
         )
     return has_accounts
 
@@ -99,3 +105,5 @@ def serve(
     installation = Config()
     log_to_stdout()
     run_pages(installation, ListenAddress(host, port, replay_port, replay_address), running_daemon(installation))
+    if is_terminating():
+        processes.end_all(installation, SHUTDOWN_TIMEOUT_SECONDS)

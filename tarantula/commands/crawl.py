@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import argparse
 import logging
+import subprocess
 from collections.abc import Awaitable
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 
-from tarantula.cli.entry_point import EXIT_INTERRUPTED, restore_signal_handlers
+from tarantula.cli.crawl import forwarding
+from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import EXIT_TERMINATED, Terminated, block_sigterm
 from tarantula.engine.blame import crawl_error, failure_sentence
-from tarantula.lifecycle.coordinator import abandon_item, check_can_begin, complete_item
+from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item
+from tarantula.lifecycle.processes import collect_command
 from tarantula.spiders.base import BaseSpider
-from tarantula.spiders.publication import PublicationSpider
+from tarantula.spiders.publication import PublicationSpider, publication_name
 from tarantula.spiders.streams import StreamsSpider
 
 logger = logging.getLogger(__name__)
@@ -36,6 +40,8 @@ class Command(ScrapyCrawl):
         if not issubclass(spider, BaseSpider):
             super().run(args, opts)
             return
+        # Scrapy sets a handler of its own, which would treat SIGTERM like Ctrl-C; the spider replaces it.
+        block_sigterm()
         try:
             self._check(args[0], spider, opts.spargs)
             crawler = self.crawler_process.create_crawler(args[0])
@@ -47,12 +53,15 @@ class Command(ScrapyCrawl):
         collection = getattr(crawler.spider, "collection", None)
         if issubclass(spider, StreamsSpider):
             is_well = collection is not None and collection.trouble is None
-            self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else 2
+            self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else EXIT_REFUSED
             return
         if self.crawler_process.bootstrap_failed:
             abandon_item(collection)
         if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
-            self.exitcode = 2
+            self.exitcode = EXIT_REFUSED
+        elif collection.is_handed_over:
+            self.exitcode = EXIT_TERMINATED
+            return
         if collection is not None:
             self._complete(collection.urn)
 
@@ -68,18 +77,31 @@ class Command(ScrapyCrawl):
     def _complete(self, urn: str) -> None:
         restore_signal_handlers()
         try:
-            complete_item(Config(), urn)
+            if complete_item(Config(), urn):
+                self._collect_again(urn)
         except TarantulaError as error:
             logger.error("%s", error)
-            self.exitcode = 2
+            self.exitcode = EXIT_REFUSED
+        except Terminated:
+            self.exitcode = EXIT_TERMINATED
         except KeyboardInterrupt:
-            logger.warning("%s is not converted; continue with `tarantula item resume %s`.", urn, urn)
+            logger.warning("%s is not archived; continue with `tarantula item resume %s`.", urn, urn)
             self.exitcode = EXIT_INTERRUPTED
+        if not self.exitcode and (problem := base_problem_of(Config(), urn)) is not None:
+            logger.error("%s", problem)
+            self.exitcode = EXIT_INCOMPLETE
+
+    def _collect_again(self, urn: str) -> None:
+        """Collect lost bodies in another process, since Scrapy cannot be started twice in one."""
+        process = subprocess.Popen(collect_command(urn))
+        with forwarding([process]):
+            self.exitcode = process.wait()
 
     @staticmethod
     def _check(name: str, spider: type[BaseSpider], arguments: dict[str, str]) -> None:
-        if name == PublicationSpider.name and "name" not in arguments:
+        publication = publication_name(name, arguments)
+        if publication is None and "item" not in arguments:
             raise UsageError("Name the publication: scrapy crawl publication -a name=NAME", print_help=False)
         spider.check_arguments(arguments)
         if not issubclass(spider, StreamsSpider):
-            check_can_begin(Config(), arguments.get("name", name), arguments.get("item"))
+            check_can_begin(Config(), publication, arguments.get("item"))

@@ -6,7 +6,7 @@ import argparse
 
 from scrapy.commands.fetch import Command as ScrapyFetch
 
-from tarantula.spiders.preview import PreviewSpiderLoader
+from tarantula.spiders.preview import preview_loader
 
 
 class Command(ScrapyFetch):
@@ -14,5 +14,5 @@ class Command(ScrapyFetch):
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         assert self.crawler_process is not None
-        self.crawler_process.spider_loader = PreviewSpiderLoader.from_settings(self.crawler_process.settings)
+        self.crawler_process.spider_loader = preview_loader(self.crawler_process.settings, args)
         super().run(args, opts)

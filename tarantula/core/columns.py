@@ -1,11 +1,14 @@
-"""Column types and the declarative base of all database tables."""
+"""Column types, the declarative base of all database tables, and columns that several tables have."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
-from sqlalchemy import BigInteger, DateTime, Dialect, Integer, MetaData, TypeDecorator
-from sqlalchemy.orm import DeclarativeBase
+from sqlalchemy import JSON, BigInteger, DateTime, Dialect, Integer, MetaData, String, TypeDecorator
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from tarantula.core.reasons import MAX_CODE_LENGTH, Reason, as_reason, stored_reason
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -43,6 +46,33 @@ class Base(DeclarativeBase):
             "pk": "pk_%(table_name)s",
         }
     )
+
+
+class ReasonColumns:
+    """The reason of a row: a code of `tarantula.core.reasons` and the values of its sentence."""
+
+    # The last columns, after those of the table itself.
+    reason_code: Mapped[str | None] = mapped_column(String(MAX_CODE_LENGTH), sort_order=1)
+    reason_parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True), sort_order=1)
+
+    @property
+    def reason(self) -> Reason | None:
+        """The reason, or ``None``."""
+        return Reason(self.reason_code, self.reason_parameters or {}) if self.reason_code is not None else None
+
+    @reason.setter
+    def reason(self, reason: Reason | None) -> None:
+        for column, value in stored_reason(reason).items():
+            setattr(self, column, value)
+
+    @property
+    def sentence(self) -> str:
+        """The reason in English, as a message that pages translate; empty if there is none."""
+        return reason.sentence() if (reason := self.reason) is not None else ""
+
+    @sentence.setter
+    def sentence(self, sentence: str) -> None:
+        self.reason = as_reason(sentence) if sentence else None
 
 
 def storable_text(text: str) -> str:

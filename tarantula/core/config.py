@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from datetime import tzinfo
 from functools import cached_property
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
 from socket import gethostname
 from typing import Any
+from urllib.parse import urlsplit
 
-from pydantic import Field, PositiveFloat, PositiveInt, ValidationError, field_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError
-from tarantula.core.times import parse_zone, zone_named
+from tarantula.core.messages import Message
+from tarantula.core.times import parse_duration, parse_zone, zone_named
 
 PYWB_CONFIG = """\
 # pywb, started in this directory, serves every item as a collection, and all items together as "all".
@@ -35,6 +38,8 @@ class Config(BaseSettings):
     """Bytes after which a new WARC file is started."""
     collectors: PositiveInt = 2
     """Maximum number of collector processes that daemons run on this machine."""
+    min_memory: NonNegativeInt = 100
+    """Megabytes of available memory below which collectors make no requests; 0: never."""
     retry_pause: PositiveFloat = 30.0
     """Seconds before a process that died is started again; doubled after each further failure."""
     timezone: str = ""
@@ -47,6 +52,13 @@ class Config(BaseSettings):
     """Mail address of the operator, for the ``From`` header of every request."""
     gateway: str = ""
     """URL of the search gateway, as ``http://127.0.0.1:7700``; by default the index in the home is used."""
+    name_servers: str = ""
+    """Name servers that collectors ask, as ``10.0.0.53`` or ``[::1]:5353``, separated by semicolons; by default the
+    system's."""
+    private_networks: str = ""
+    """Private networks and addresses that may be connected to, as ``10.1.0.0/16``, separated by semicolons."""
+    proxy_guards: bool = False
+    """Whether the HTTP proxy refuses private addresses itself; then names are not resolved before it gets them."""
     suggestions: str = "suggestions"
     """Publication under which suggested URLs are collected."""
     on_decision: str = ""
@@ -57,6 +69,10 @@ class Config(BaseSettings):
     """Import paths of additional checks of response headers for all publications, separated by semicolons."""
     exporters: str = ""
     """Additional export formats, as ``name=package.module.Class``, separated by semicolons."""
+    fixity_period: str = "365d"
+    """Period within which a daemon reads every stored WARC file back; empty or ``0``: never."""
+    fixity_rate: PositiveFloat = 20.0
+    """Megabytes per second that a daemon reads for this."""
     stream_adapters: str = ""
     """Additional stream adapters, as ``name=package.module.Class``, separated by semicolons."""
 
@@ -76,6 +92,47 @@ class Config(BaseSettings):
     @classmethod
     def _known_zone(cls, name: str) -> str:
         return parse_zone(name)
+
+    @field_validator("name_servers")
+    @classmethod
+    def _known_addresses(cls, servers: str) -> str:
+        for server in _split(servers):
+            try:
+                parts = urlsplit(f"//{server}")
+                ip_address(parts.hostname or "")
+                _ = parts.port
+            except ValueError as error:
+                raise ValueError(
+                    Message("{server!r} is not an address. Write 10.0.0.53, or [::1]:5353.", server=server[:80])
+                ) from error
+        return servers
+
+    @field_validator("private_networks")
+    @classmethod
+    def _known_networks(cls, text: str) -> str:
+        parse_networks(text)
+        return text
+
+    @field_validator("fixity_period")
+    @classmethod
+    def _known_period(cls, period: str) -> str:
+        parse_duration(period if period.strip() != "0" else "")
+        return period
+
+    @property
+    def fixity_seconds(self) -> int | None:
+        """Seconds within which every stored WARC file is read back; None if this is off."""
+        return parse_duration(self.fixity_period if self.fixity_period.strip() != "0" else "")
+
+    @cached_property
+    def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
+        """Private networks that may be connected to."""
+        return parse_networks(self.private_networks)
+
+    @property
+    def dns_servers(self) -> list[str]:
+        """Name servers that collectors ask; empty for the system's."""
+        return _split(self.name_servers)
 
     @property
     def zone(self) -> tzinfo:
@@ -115,10 +172,29 @@ class Config(BaseSettings):
                 pywb_config.write_text(PYWB_CONFIG)
         except OSError as error:
             raise TarantulaError(
-                f"The home {self.home} cannot be written ({error.strerror}). "
-                "Free some space, correct its permissions, or choose another with TARANTULA_HOME."
+                "The home {home} cannot be written ({error}). "
+                "Free some space, correct its permissions, or choose another with TARANTULA_HOME.",
+                home=self.home,
+                error=error.strerror,
             ) from error
         return self.home
+
+
+def _split(text: str) -> list[str]:
+    return [word.strip() for word in text.split(";") if word.strip()]
+
+
+def parse_networks(text: str) -> tuple[IPv4Network | IPv6Network, ...]:
+    """Parse networks and addresses separated by semicolons; raise ``ValueError`` with a sentence if one is invalid."""
+    networks = []
+    for word in _split(text):
+        try:
+            networks.append(ip_network(word))
+        except ValueError as error:
+            raise ValueError(
+                Message("{word!r} is not a network. Write it as 10.1.0.0/16 or 192.168.5.7.", word=word[:80])
+            ) from error
+    return tuple(networks)
 
 
 def _message(details: ErrorDetails) -> str:

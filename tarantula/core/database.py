@@ -6,18 +6,27 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic, sleep
-from typing import Self
+from typing import Any, Self
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.orm import Session, sessionmaker
 
 from tarantula.core.config import Config
-from tarantula.core.database_errors import translate_errors
+from tarantula.core.database_errors import OutageLog, outage_log, translate_errors
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import termination_held
 
 LOCK_TIMEOUT_SECONDS = 30.0
-"""How long to wait for a lock, or for a server to accept the connection."""
+"""How long SQLite waits for a lock."""
+CONNECT_TIMEOUT_SECONDS = 10
+"""How long to wait for a server to accept the connection."""
+KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_COUNT = 5, 2, 3
+"""Both ends of a connection probe the other after so many idle seconds, and give it up after so many lost probes."""
+TCP_TIMEOUT_SECONDS = 10
+"""Both ends give up a connection on which data is not acknowledged for so long."""
+IDLE_TRANSACTION_SECONDS = 10
+"""PostgreSQL ends a transaction that holds leases, and does nothing for so long: its process is dead or cut off."""
 
 SQLITE_PRIMARY_CODE_MASK = 0xFF
 """Bits of an SQLite error code without its extension."""
@@ -31,6 +40,8 @@ class Database:
         self._write = sessionmaker(engine, expire_on_commit=False)
         self._reading = engine.execution_options(sqlite_begin="DEFERRED")
         self._read = sessionmaker(self._reading, expire_on_commit=False)
+        self._leasing: Engine | None = None
+        self._outages: OutageLog | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -61,9 +72,33 @@ class Database:
         with translate_errors(self.engine.url):
             return self.engine.execution_options(isolation_level="AUTOCOMMIT", sqlite_begin="").connect()
 
+    @property
+    def leasing_engine(self) -> Engine:
+        """Engine for the thread that holds leases: its transactions end soon if its process dies or is cut off.
+
+        Other transactions may be idle while files are written.
+        """
+        if self.engine.dialect.name != "postgresql":
+            return self.engine
+        if self._leasing is None:
+            self._leasing = _postgresql(self.engine.url, IDLE_TRANSACTION_SECONDS)
+            if self._outages is not None:
+                self._outages.watch(self._leasing)
+        return self._leasing
+
+    def log_outages(self) -> None:
+        """Log when the database goes away, and when it is back: for processes that wait for it."""
+        if self._outages is None:
+            self._outages = outage_log(self.engine.url)
+            for engine in filter(None, (self.engine, self._leasing)):
+                self._outages.watch(engine)
+
     def close(self) -> None:
         """Close all connections."""
-        self.engine.dispose()
+        with termination_held():
+            self.engine.dispose()
+            if self._leasing is not None:
+                self._leasing.dispose()
 
 
 def connect(config: Config) -> Database:
@@ -89,13 +124,42 @@ def _database_url(config: Config) -> URL:
     )
 
 
-def _postgresql(url: URL) -> Engine:
-    return create_engine(
+def _postgresql(url: URL, idle_transaction_seconds: int = 0) -> Engine:
+    engine = create_engine(
         url,
         # Updates of many rows are sent in batches.
         executemany_mode="values_plus_batch",
-        connect_args={"connect_timeout": int(LOCK_TIMEOUT_SECONDS), "application_name": "tarantula"},
+        # After a restart of the server no request meets a dead connection. The thread that holds leases writes every
+        # second and tries again by itself.
+        pool_pre_ping=not idle_transaction_seconds,
+        connect_args={
+            "application_name": "tarantula",
+            "connect_timeout": CONNECT_TIMEOUT_SECONDS,
+            "keepalives_idle": KEEPALIVE_IDLE_SECONDS,
+            "keepalives_interval": KEEPALIVE_INTERVAL_SECONDS,
+            "keepalives_count": KEEPALIVE_COUNT,
+            "tcp_user_timeout": TCP_TIMEOUT_SECONDS * 1000,
+        },
     )
+    # The same for the other end, which otherwise keeps the locks of a machine that is gone for hours.
+    settings = {
+        "tcp_keepalives_idle": KEEPALIVE_IDLE_SECONDS,
+        "tcp_keepalives_interval": KEEPALIVE_INTERVAL_SECONDS,
+        "tcp_keepalives_count": KEEPALIVE_COUNT,
+        "tcp_user_timeout": TCP_TIMEOUT_SECONDS * 1000,
+    }
+    if idle_transaction_seconds:
+        settings["idle_in_transaction_session_timeout"] = idle_transaction_seconds * 1000
+    statement = "; ".join(f"SET {name} = {value}" for name, value in settings.items())
+    event.listen(engine, "connect", lambda connection, _record: _prepare_postgresql(connection, statement))
+    return engine
+
+
+def _prepare_postgresql(connection: Any, statement: str) -> None:
+    connection.autocommit = True
+    with connection.cursor() as cursor:
+        cursor.execute(statement)
+    connection.autocommit = False
 
 
 def _sqlite(url: URL) -> Engine:

@@ -1,64 +1,67 @@
-"""Error messages: validation errors as sentences, and suggestions for misspelt names."""
+"""Messages for people: English sentences that keep template and parameters, and suggestions for misspelt names."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import Any, Self
 
-from tarantula.core.errors import TarantulaError
 
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
+class Message(str):
+    """An English sentence that keeps its template and parameters, so that it can be shown in another language.
+
+    ``Message("There is no {kind} {name!r}.", kind=kind, name=name)``. Without parameters the template is the text as
+    it is. A parameter that is itself a message, or an error with one, is translated too; other texts are not.
+    `str` of a message is the message, so that ``str(error)`` keeps it too; joining and f-strings do not.
+    """
+
+    __slots__ = ("parameters", "template")
+
+    template: str
+    parameters: Mapping[str, Any]
+
+    def __new__(cls, template: str, /, **parameters: object) -> Self:
+        if isinstance(template, cls) and not parameters:
+            return template
+        values = {name: str(value) if isinstance(value, BaseException) else value for name, value in parameters.items()}
+        message = super().__new__(cls, _fill_in(template, values))
+        message.template, message.parameters = template, values
+        return message
+
+    def render(self, translate: Callable[[str], str]) -> str:
+        """Return the text in another language; *translate* is called with the English templates."""
+        values = self.parameters.items()
+        return _fill_in(
+            translate(self.template),
+            {name: value.render(translate) if isinstance(value, Message) else value for name, value in values},
+        )
+
+    def lines(self) -> list[str]:
+        """Return the lines of a message, as messages."""
+        return [Message(line, **self.parameters) for line in self.template.split("\n")]
+
+    def __str__(self) -> str:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore_message, (self.template, self.parameters)
+
+
+def join_messages(messages: Iterable[str], separator: str = "\n") -> Message:
+    """Return messages as one, by default one per line; each is translated for itself."""
+    parts = {f"part{number}": message for number, message in enumerate(messages)}
+    return Message(separator.join(f"{{{name}}}" for name in parts), **parts)
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a suggestion such as `` Did you mean fcul?``, or an empty string if no known name is similar."""
     near = get_close_matches(name, known, n=3)
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    return Message(" Did you mean {names}?", names=" or ".join(near)) if near else ""
 
 
-def validation_messages(error: ValidationError, fields: Iterable[str]) -> list[str]:
-    """Return one sentence per problem; *fields* are the known names, for suggestions."""
-    return detail_messages(error.errors(include_url=False), fields)
+def _fill_in(template: str, values: Mapping[str, object]) -> str:
+    return template.format_map(values) if values else template
 
 
-def detail_messages(errors: Iterable[ErrorDetails], fields: Iterable[str]) -> list[str]:
-    """Return one sentence per problem in pydantic's details of an error."""
-    known = tuple(fields)
-    return list(dict.fromkeys(_message(details, known) for details in errors))
-
-
-def messages_by_field(error: ValidationError, fields: Iterable[str]) -> dict[str, str]:
-    """Return the first message of each field; problems of the whole model are under the empty string."""
-    known, messages = tuple(fields), dict[str, str]()
-    for details in error.errors(include_url=False):
-        messages.setdefault(str(details["loc"][0]) if details["loc"] else "", _message(details, known))
-    return messages
-
-
-def validation_error(error: ValidationError, fields: Iterable[str]) -> TarantulaError:
-    """Return a `TarantulaError` with one line per problem, and the messages by path of the field."""
-    known, by_path = tuple(fields), dict[str, str]()
-    for details in error.errors(include_url=False):
-        by_path.setdefault(_path(details), _message(details, known))
-    return TarantulaError("\n".join(validation_messages(error, known)), fields=by_path)
-
-
-def _path(details: ErrorDetails) -> str:
-    return ".".join(str(part) for part in details["loc"])
-
-
-def _message(details: ErrorDetails, known: tuple[str, ...]) -> str:
-    field = _path(details)
-    if details["type"] == "value_error":
-        return str(details["ctx"]["error"])
-    if details["type"] == "json_invalid":
-        return f"This is not JSON: {details['ctx']['error']}."
-    if details["type"] == "missing":
-        return f"The field {field} is missing."
-    if details["type"] == "extra_forbidden":
-        return f"There is no field {field}.{did_you_mean(field, known)}"
-    problem = details["msg"][:1].lower() + details["msg"][1:]
-    return f"The field {field} cannot be {str(details['input'])[:80]!r}: {problem}."
+def _restore_message(template: str, parameters: Mapping[str, Any]) -> Message:
+    return Message(template, **parameters)

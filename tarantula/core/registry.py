@@ -31,7 +31,11 @@ def load_object(path: str, kind: str) -> Any:
         if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
             raise _missing(path, kind, error) from error
         raise ComponentError(
-            f"The {kind} {path} cannot be imported ({type(error).__name__}: {error}). Correct its module."
+            "The {kind} {path} cannot be imported ({error_type}: {error}). Correct its module.",
+            kind=kind,
+            path=path,
+            error_type=type(error).__name__,
+            error=error,
         ) from error
     try:
         return getattr(module, attribute)
@@ -43,7 +47,9 @@ def component_paths(value: object) -> list[str]:
     """Return the import paths in a setting, each once: it is a list, or a string separated by semicolons."""
     parts = value.split(";") if isinstance(value, str) else value or []
     if not isinstance(parts, list | tuple) or not all(isinstance(part, str) for part in parts):
-        raise ComponentError(f"{str(value)[:80]!r} is not a list of import paths. Write it as package.module.Class.")
+        raise ComponentError(
+            "{value!r} is not a list of import paths. Write it as package.module.Class.", value=str(value)[:80]
+        )
     return list(dict.fromkeys(path for part in parts if (path := part.strip())))
 
 
@@ -53,7 +59,9 @@ def named_component_paths(value: object, kind: str) -> dict[str, str]:
     for entry in component_paths(value):
         name, _, path = (part.strip() for part in entry.partition("="))
         if not name or not path:
-            raise ComponentError(f"{entry[:80]!r} names no {kind}. Write it as name=package.module.Class.")
+            raise ComponentError(
+                "{entry!r} names no {kind}. Write it as name=package.module.Class.", entry=entry[:80], kind=kind
+            )
         paths[name] = path
     return paths
 
@@ -98,7 +106,11 @@ class Registry(Generic[T]):
             names = f"Choose one of {', '.join(self._components)}, or give" if self._components else "Give"
             near = did_you_mean(name, self._components)
             raise ComponentError(
-                f"There is no {self.kind} {name}.{near} {names} an import path, such as package.module.Class."
+                "There is no {kind} {name}.{hint} {names} an import path, such as package.module.Class.",
+                kind=self.kind,
+                name=name,
+                hint=near,
+                names=names,
             )
         if component is None or isinstance(component, str):
             component = load_object(component or name, self.kind)
@@ -116,18 +128,34 @@ class Registry(Generic[T]):
             raise
         except Exception as error:
             raise ComponentError(
-                f"The {self.kind} {name} cannot be created ({type(error).__name__}: {error}). Correct its constructor."
+                "The {kind} {name} cannot be created ({error_type}: {error}). Correct its constructor.",
+                kind=self.kind,
+                name=name,
+                error_type=type(error).__name__,
+                error=error,
             ) from error
 
     def _check(self, name: str, component: Any) -> None:
         base = self._base
         if base is not None and not (isinstance(component, type) and issubclass(component, base)):
-            raise ComponentError(f"{name} is not a subclass of {base.__module__}.{base.__qualname__}.")
+            raise ComponentError(
+                "{name} is not a subclass of {module}.{base}.",
+                name=name,
+                module=base.__module__,
+                base=base.__qualname__,
+            )
         for method in self._methods:
             if not callable(getattr(component, method, None)):
-                raise ComponentError(f"The {self.kind} {name} has no method {method}.")
+                raise ComponentError(
+                    "The {kind} {name} has no method {method}.", kind=self.kind, name=name, method=method
+                )
 
 
 def _missing(path: str, kind: str, error: Exception | SystemExit | None = None) -> ComponentError:
     details = f" ({error})" if error else ""
-    return ComponentError(f"There is no {kind} {path}{details}. Give its import path, such as package.module.Class.")
+    return ComponentError(
+        "There is no {kind} {path}{details}. Give its import path, such as package.module.Class.",
+        kind=kind,
+        path=path,
+        details=details,
+    )

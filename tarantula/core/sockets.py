@@ -29,7 +29,11 @@ def open_listener(host: str, port: int, option: str = "--port") -> socket.socket
         listener.close()
         reason = getattr(error, "strerror", None) or str(error)
         raise TarantulaError(
-            f"Port {port} of {host} cannot be used ({reason}). Choose another with {option}."
+            "Port {port} of {host} cannot be used ({reason}). Choose another with {option}.",
+            port=port,
+            host=host,
+            reason=reason,
+            option=option,
         ) from error
     return listener
 

@@ -73,6 +73,8 @@ class ItemState(StrEnum):
     CONVERTING = "converting"
     ARCHIVED = "archived"
     INTERRUPTED = "interrupted"
+    REMOVING = "removing"
+    """Its removal has begun and will be completed; nothing else uses it."""
 
 
 class Validation(StrEnum):
@@ -83,12 +85,35 @@ class Validation(StrEnum):
     REJECTED = "rejected"
 
 
+class Shortage(StrEnum):
+    """Resource that a machine lacks while a collector pauses."""
+
+    DISK = "disk"
+    FILES = "files"
+    PORTS = "ports"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+
+
+SHORTAGE_MEANINGS: dict[Shortage, str] = {
+    Shortage.DISK: "no space on the disk",
+    Shortage.FILES: "no open file left",
+    Shortage.PORTS: "no port left",
+    Shortage.MEMORY: "little memory left",
+    Shortage.PROCESSES: "no process left",
+}
+
+
 ITEM_TRANSITIONS: dict[ItemState, frozenset[ItemState]] = {
     ItemState.WAITING: frozenset({ItemState.COLLECTING, ItemState.INTERRUPTED}),
     ItemState.COLLECTING: frozenset({ItemState.CONVERTING, ItemState.ARCHIVED, ItemState.INTERRUPTED}),
-    ItemState.CONVERTING: frozenset({ItemState.ARCHIVED, ItemState.INTERRUPTED}),
-    ItemState.INTERRUPTED: frozenset({ItemState.COLLECTING, ItemState.CONVERTING, ItemState.ARCHIVED}),
-    ItemState.ARCHIVED: frozenset(),
+    # It is collected again if bodies cannot be read back.
+    ItemState.CONVERTING: frozenset({ItemState.COLLECTING, ItemState.ARCHIVED, ItemState.INTERRUPTED}),
+    ItemState.INTERRUPTED: frozenset(
+        {ItemState.COLLECTING, ItemState.CONVERTING, ItemState.ARCHIVED, ItemState.REMOVING}
+    ),
+    ItemState.ARCHIVED: frozenset({ItemState.REMOVING}),
+    ItemState.REMOVING: frozenset(),
 }
 
 ACTIVE_ITEM_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING, ItemState.CONVERTING})
@@ -104,4 +129,4 @@ REMOVABLE_ITEM_STATES = frozenset({ItemState.INTERRUPTED, ItemState.ARCHIVED})
 def check_transition(urn: str, old: ItemState, new: ItemState) -> None:
     """Raise `ConflictError` if an item may not change from *old* to *new*."""
     if new not in ITEM_TRANSITIONS[old]:
-        raise ConflictError(f"Item {urn} is {old} and cannot become {new}.")
+        raise ConflictError("Item {urn} is {old} and cannot become {new}.", urn=urn, old=old, new=new)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
-from tarantula.core.messages import did_you_mean
+from tarantula.core.messages import Message, did_you_mean
 
 PERIODS = ("once", "hourly", "daily", "weekly", "monthly", "yearly")
 CRON_FIELDS = 5
@@ -32,10 +32,16 @@ def parse_duration(value: object) -> int | None:
     if not text:
         return None
     if not _DURATION.fullmatch(text):
-        raise ValueError(f"{text[:40]!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.")
+        raise ValueError(
+            Message(
+                "{text!r} is not a duration. Write it as 10d, 3h, 90m, 1h30m or a number of seconds.", text=text[:40]
+            )
+        )
     seconds = sum(int(number) * SECONDS_PER_UNIT[unit.lower()] for number, unit in _PART.findall(text))
     if not 0 < seconds <= LONGEST_DURATION.total_seconds():
-        raise ValueError(f"A duration must be more than 0 seconds and less than a century; {text[:40]!r} is not.")
+        raise ValueError(
+            Message("A duration must be more than 0 seconds and less than a century; {text!r} is not.", text=text[:40])
+        )
     return seconds
 
 
@@ -57,7 +63,7 @@ def parse_moment(value: object, zone: tzinfo | None = None) -> datetime | None:
     if not isinstance(moment, datetime):
         moment = datetime.combine(moment, time())
     if moment.year not in ALLOWED_YEARS:
-        raise ValueError(f"The year {moment.year} is too far away.")
+        raise ValueError(Message("The year {year} is too far away.", year=moment.year))
     # A stored value keeps its offset from UTC, not the rules of its zone; the same here, so that both are equal.
     return datetime.fromisoformat((moment if moment.tzinfo else _local(moment, zone)).isoformat())
 
@@ -68,13 +74,21 @@ def parse_period(value: object) -> str:
     if text.lower() in PERIODS:
         return text.lower()
     if len(text.split()) != CRON_FIELDS:
-        raise ValueError(f"{text[:40]!r} is not a period. Choose {', '.join(PERIODS)}, or write a cron line.")
+        raise ValueError(
+            Message(
+                "{text!r} is not a period. Choose {periods}, or write a cron line.",
+                text=text[:40],
+                periods=", ".join(PERIODS),
+            )
+        )
     try:
         trigger = cron_trigger(text, UTC)
     except (ValueError, KeyError) as error:
-        raise ValueError(f"The cron line {text[:60]!r} cannot be read: {error}.") from error
+        raise ValueError(
+            Message("The cron line {text!r} cannot be read: {error}.", text=text[:60], error=error)
+        ) from error
     if trigger.get_next_fire_time(None, datetime.now(UTC)) is None:
-        raise ValueError(f"The cron line {text[:60]!r} matches no date.")
+        raise ValueError(Message("The cron line {text!r} matches no date.", text=text[:60]))
     return text
 
 
@@ -102,21 +116,25 @@ def _named_weekdays(part: str) -> str:
 def _read_moment(text: str) -> datetime:
     day = _DAY.match(text)
     if day is None:
-        raise ValueError(f"{text[:40]!r} is not a date. Write it as 2026-06-12 22:00.")
+        raise ValueError(Message("{text!r} is not a date. Write it as 2026-06-12 22:00.", text=text[:40]))
     try:
         date.fromisoformat(day[0])
     except ValueError as error:
-        raise ValueError(f"There is no {day[0]} in the calendar.") from error
+        raise ValueError(Message("There is no {day} in the calendar.", day=day[0])) from error
     try:
         return datetime.fromisoformat(text)
     except ValueError as error:
-        raise ValueError(f"{text[day.end() :].strip()[:40]!r} is not an hour. Write it as 2026-06-12 22:00.") from error
+        raise ValueError(
+            Message("{rest!r} is not an hour. Write it as 2026-06-12 22:00.", rest=text[day.end() :].strip()[:40])
+        ) from error
 
 
 def _local(moment: datetime, zone: tzinfo | None) -> datetime:
     aware = moment.replace(tzinfo=zone or local_zone())
     if aware.astimezone(UTC).astimezone(aware.tzinfo).replace(tzinfo=None, fold=0) != moment.replace(fold=0):
-        raise ValueError(f"The time {moment:%Y-%m-%d %H:%M} does not exist here: the clocks skip that hour.")
+        raise ValueError(
+            Message("The time {moment:%Y-%m-%d %H:%M} does not exist here: the clocks skip that hour.", moment=moment)
+        )
     return aware
 
 
@@ -125,7 +143,7 @@ def parse_zone(value: object) -> str:
     name = str(value or "").strip()
     if name and _zone(name) is None:
         near = did_you_mean(name, available_timezones()) or " Write it as Europe/Lisbon."
-        raise ValueError(f"{name[:40]!r} is not a time zone.{near}")
+        raise ValueError(Message("{name!r} is not a time zone.{hint}", name=name[:40], hint=near))
     return name
 
 

@@ -6,19 +6,21 @@ from asyncio import AbstractEventLoop, get_running_loop, sleep, to_thread
 from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
 
 from tarantula import __version__
-from tarantula.core.columns import storable_text
+from tarantula.core.clock import SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
 from tarantula.crawl.discovery import Discovery
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import RefusedByRule
 from tarantula.fetch.exchange import Exchange, ResponseHead
 from tarantula.fetch.politeness import Politeness
@@ -35,10 +37,10 @@ from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillR
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
-from tarantula.store.publication_scope import may_visit_private
+from tarantula.store.publication_scope import egress_policy
 from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
-from tarantula.store.writer import DepthUpdater, RowWriter, Writer
+from tarantula.store.writer import DepthUpdater, RowWriter, StoredBodies, Writer
 
 
 class ItemControl:
@@ -52,6 +54,8 @@ class ItemControl:
         scope: Scope,
         politeness: Politeness,
         discovery: Discovery,
+        permit: Callable[[PublicationConfig], EgressPolicy],
+        config: PublicationConfig,
     ) -> None:
         self._item_id = item_id
         self._deadline = deadline
@@ -60,15 +64,19 @@ class ItemControl:
         self._scope = scope
         self._politeness = politeness
         self._discovery = discovery
+        self._permit = permit
+        self.egress = permit(config)
+        """Which addresses may be connected to."""
         self._known: tuple[Any, ...] = ()
         self._counted: set[str] = set()
+        self._clock = SteadyClock()
 
     @property
     def over(self) -> Reason | None:
         """Reason to end the collection now, if there is one."""
         if self._stop_wanted:
             return Reason.of(ItemReason.STOPPED)
-        is_over = self._deadline is not None and self._deadline <= datetime.now(UTC)
+        is_over = self._deadline is not None and self._deadline <= self._clock.now()
         return Reason.of(ItemReason.DEADLINE) if is_over else None
 
     def read(self, connection: Connection) -> None:
@@ -84,9 +92,18 @@ class ItemControl:
         if (found.configuration, settings) == self._known:
             return
         self._known = (found.configuration, settings)
-        self._scope.adapt(PublicationConfig.model_validate(found.configuration), settings)
+        config = PublicationConfig.model_validate(found.configuration)
+        self._scope.adapt(config, settings)
+        self._follow_egress(connection, self._permit(config))
         self._politeness.delays = {name: own.delay for name, own in settings.items() if own.delay is not None}
         self._discovery.forget()
+
+    def _follow_egress(self, connection: Connection, policy: EgressPolicy) -> None:
+        """Permit the addresses of servers that were accepted meanwhile."""
+        if policy != self.egress:
+            told = policy.describe().as_data()
+            connection.execute(update(Item).where(Item.id == self._item_id).values(egress=told))
+            self.egress = policy
 
     def _count_requests(self, connection: Connection, limited: set[str]) -> None:
         """Count the documents that others requested from newly leased servers with a document limit."""
@@ -132,7 +149,16 @@ class Collection:
         """Visits of a refresh item."""
         self._may_leave = may_leave
         self._settlement = VisitSettlement(visits) if visits is not None else None
-        self._control = ItemControl(item_id, deadline, self._leases, scope, self.politeness, self.discovery)
+        self._control = ItemControl(
+            item_id,
+            deadline,
+            self._leases,
+            scope,
+            self.politeness,
+            self.discovery,
+            partial(egress_policy, installation),
+            config,
+        )
         self._writer: Writer | None = None
         self.counts: Counter[str] = Counter()
         """Values of the stats."""
@@ -140,16 +166,23 @@ class Collection:
         """The error that stopped the collection."""
         self.interruption: Reason | None = None
         """Why the collection was interrupted."""
+        self.is_handed_over = False
+        """Whether the item was left to another collector."""
+
+    @property
+    def egress(self) -> EgressPolicy:
+        """Which addresses may be connected to at present."""
+        return self._control.egress
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether this machine is being emptied: the item continues elsewhere."""
+        return self._leases.is_drained
 
     @property
     def over(self) -> Reason | None:
         """Reason to end the collection now, if there is one."""
         return self._control.over
-
-    @property
-    def may_visit_private(self) -> bool:
-        """Whether private addresses may be visited; not with a public base URL, unless the publication allows it."""
-        return may_visit_private(self.config)
 
     @property
     def directory(self) -> Path:
@@ -178,7 +211,11 @@ class Collection:
             self._control.read(session.connection())
         self._open(news)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
-        self._writer = Writer(self.database.engine, rows, warc, loop, self._on_commit)
+        self.database.log_outages()
+        # A later visit of a refresh item may replace the body that another document refers to.
+        shares = self.config.keep_once and self.visits is None
+        bodies = StoredBodies(self.urn) if shares else None
+        self._writer = Writer(self.database.leasing_engine, rows, warc, loop, self._on_commit, bodies)
         self._writer.start()
 
     def _on_commit(self, news: CommitResult) -> None:
@@ -325,7 +362,6 @@ class Collection:
             "isPartOf": self.urn,
             "description": self.config.description or f"The publication {self.config.name}",
             "operator": self.installation.contact or self.installation.mail,
-            "http-header-user-agent": self.installation.user_agent,
             "robots": "obeyed" if self.config.robots else "ignored",
         }
 
@@ -336,13 +372,15 @@ def _outcome(document: CollectedDocument) -> DocumentOutcome:
         id=document.entry.id,
         state=document.state,
         rule=document.rule,
-        reason=storable_text(document.reason),
+        reason=document.why,
         type=document.type,
         size=document.size,
         links=len(document.links),
-        tries=document.entry.tries + 1,
+        # The entry of a document that waits again has the tries made so far.
+        tries=document.entry.tries + (document.state != DocumentState.WAITING),
         collected_at=document.collected_at,
         charset=headers.charset,
+        encoding=document.encoding,
         etag=headers.etag,
         last_modified=headers.last_modified,
     )

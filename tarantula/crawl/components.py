@@ -26,6 +26,7 @@ def _check_spider_middleware(path: str, component: Any) -> None:
     if output is None or isasyncgenfunction(output) or hasattr(component, "process_spider_output_async"):
         return
     raise TarantulaError(
-        f"The spider middleware {path} is written for an older Scrapy. "
-        "Make its process_spider_output an `async def` that yields."
+        "The spider middleware {path} is written for an older Scrapy. "
+        "Make its process_spider_output an `async def` that yields.",
+        path=path,
     )

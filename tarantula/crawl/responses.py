@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import REDIRECT_CODES, DocumentState, state_meaning
-from tarantula.core.urls import is_web, redirect_target
-from tarantula.fetch.errors import DownloadError, RefusedByRule
+from tarantula.core.urls import canonical, is_web, redirect_target
+from tarantula.fetch.errors import DownloadError, RefusedByRule, TruncatedBody
 from tarantula.fetch.exchange import Exchange, ResponseHead
 from tarantula.fetch.media_types import charset_of
 from tarantula.fetch.politeness import Politeness
 from tarantula.items import CollectedDocument, FrontierEntry, PreviousCapture
-from tarantula.links.extract import extract_links
+from tarantula.links.extract import read_links
+from tarantula.links.headers import header_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.scope import Scope
 
@@ -24,12 +27,14 @@ if TYPE_CHECKING:
 
 
 def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> CollectedDocument:
-    """Return the document of a complete response."""
+    """Return the document of a response."""
+    if exchange.url != entry.url:
+        return rewritten_document(entry, exchange.url)
     media_type = scope.type_of(exchange.get(b"content-type"), entry.url, exchange.body[:1024])
     document = CollectedDocument(
         entry,
         exchange.status,
-        _reason_text(exchange, entry.earlier),
+        _reason(exchange, entry.earlier),
         type=media_type,
         size=len(exchange.body),
         collected_at=exchange.started_at,
@@ -45,7 +50,30 @@ def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> Colle
             return failed_document(
                 entry, RefusedByRule(verdict.state, verdict.reason, verdict.rule), exchange.started_at
             )
-        document.links = extract_links(exchange.body, media_type, entry.url, charset_of(exchange.get(b"content-type")))
+        charset = charset_of(exchange.get(b"content-type"))
+        document.links, document.encoding = read_links(exchange.body, media_type, entry.url, charset)
+        if in_headers := header_links(exchange.headers, entry.url):
+            known = {link.url for link in document.links}
+            document.links += [link for link in in_headers if link.url not in known]
+    return document
+
+
+def rewritten_document(entry: FrontierEntry, url: str) -> CollectedDocument:
+    """Return the document of a request that a component sent, or wants to send, to another URL.
+
+    The other URL becomes a document of its own, at its own server, if it is in scope: rows and records always agree.
+    """
+    reason = Reason.of("rewritten_by_component", url=url)
+    links = [Link(target, LinkKind.REDIRECT)] if (target := canonical(url)) and is_web(target) else []
+    return CollectedDocument(entry, DocumentState.OVER_LIMIT, reason, collected_at=datetime.now(UTC), links=links)
+
+
+def truncated_document(entry: FrontierEntry, error: TruncatedBody, scope: Scope) -> CollectedDocument:
+    """Return the document of a response whose body is incomplete; it is stored if no further attempt is made."""
+    assert error.exchange is not None
+    document = document_of(entry, error.exchange, scope)
+    if document.exchange is not None:
+        document.why = document.why.with_note(Reason.of("kept_in_part", reason=error.reason))
     return document
 
 
@@ -55,19 +83,37 @@ def failed_document(entry: FrontierEntry, error: DownloadError, at: datetime) ->
     return CollectedDocument(entry, error.state, error.reason, rule=rule, collected_at=at)
 
 
-def _reason_text(exchange: Exchange, earlier: PreviousCapture | None) -> str:
+def _reason(exchange: Exchange, earlier: PreviousCapture | None) -> Reason:
     if exchange.not_modified is not None and earlier is not None:
-        return f"Not modified since {earlier.collected_at:%Y-%m-%d %H:%M:%S} UTC, when {earlier.urn} collected it."
-    phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
-    answered = f"{exchange.status}{phrase}"
+        return Reason.of("not_modified", collected_at=f"{earlier.collected_at:%Y-%m-%d %H:%M:%S}", urn=earlier.urn)
     if exchange.status in REDIRECT_CODES:
-        if not exchange.get(b"location"):
-            return f"The server answered {answered}, without saying where to."
-        target = _target(exchange)
-        where = "itself" if target == exchange.url else target or "an address that cannot be read"
-        return f"The server answered {answered}: it redirects to {where}."
-    note = f" {exchange.note}" if exchange.note else ""
-    return f"The server answered {answered}.{note}"
+        return _redirect_reason(exchange)
+    reason = _answered(exchange.status)
+    for note in exchange.notes:
+        reason = reason.with_note(note)
+    return reason
+
+
+def _redirect_reason(exchange: Exchange) -> Reason:
+    answer = _answer(exchange.status)
+    if not exchange.get(b"location"):
+        return Reason.of("redirected_nowhere", answer=answer)
+    target = _target(exchange)
+    if target is None:
+        return Reason.of("redirected_unreadably", answer=answer)
+    if target == exchange.url:
+        return Reason.of("redirected_to_itself", answer=answer)
+    return Reason.of("redirected", answer=answer, target=target)
+
+
+@cache
+def _answered(status: int) -> Reason:
+    """Return the reason of most documents; it is the same object for each status, whose JSON is made once."""
+    return Reason.of("answered", answer=_answer(status))
+
+
+def _answer(status: int) -> str:
+    return f"{status}{state_meaning(status).removeprefix('HTTP').removeprefix(':')}"
 
 
 def _redirect_links(exchange: Exchange) -> list[Link]:
@@ -82,14 +128,21 @@ def _target(exchange: Exchange) -> str | None:
 
 
 def retry_entry(document: CollectedDocument, politeness: Politeness) -> FrontierEntry | None:
-    """Set a failed document to waiting if a retry may help; return the entry for the retry."""
-    if not politeness.should_retry(document.state, document.entry.tries + 1):
-        return None
-    document.reason = f"To be tried again: {document.reason}"
+    """Set a failed document to waiting if a retry may help; return the entry for the retry.
+
+    A document that was postponed waits already: no try was made.
+    """
+    if document.state != DocumentState.WAITING:
+        tries = document.entry.tries + 1
+        is_truncated = document.exchange is not None and document.exchange.truncated
+        if not politeness.should_retry(DocumentState.SYSTEM_ERROR if is_truncated else document.state, tries):
+            return None
+        document.entry = replace(document.entry, tries=tries)
+    document.why = Reason.of("to_be_retried", reason=document.why)
     document.state = DocumentState.WAITING
     document.exchange = None
     document.links = []
-    return replace(document.entry, tries=document.entry.tries + 1)
+    return document.entry
 
 
 def exchange_for(request: Request, response: Response) -> Exchange:
@@ -109,5 +162,5 @@ def exchange_for(request: Request, response: Response) -> Exchange:
         address=str(response.ip_address or "0.0.0.0"),
         started_at=datetime.now(UTC),
         duration=0.0,
-        note="The answer did not come from the server, but from a component of the collector.",
+        notes=(Reason.of("made_by_component"),),
     )

@@ -11,6 +11,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.politeness import Politeness
+from tarantula.store.commit_group import GroupCommitThread
 
 if TYPE_CHECKING:
     from scrapy import Request
@@ -49,6 +50,8 @@ class CrawlSession(Protocol):
     counts: Counter[str]
     trouble: TarantulaError | None
 
+    @property
+    def writer(self) -> GroupCommitThread[Any, Any]: ...
     @property
     def config(self) -> RequestLimits: ...
     @property

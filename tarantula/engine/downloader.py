@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import cached_property, lru_cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,16 +18,39 @@ from scrapy.http import Headers, HtmlResponse, JsonResponse, Response, TextRespo
 from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import Deferred
 
+from tarantula.core.config import Config
+from tarantula.core.memory import trim_memory
+from tarantula.core.process import connection_limit
+from tarantula.core.reasons import Reason
+from tarantula.core.states import Shortage
+from tarantula.crawl.shortage import MEMORY_CHECK_SECONDS, MemoryWatch, ResourceShortage
 from tarantula.engine.component import Component
 from tarantula.fetch.client import HttpClient
-from tarantula.fetch.errors import FetchAbandoned
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError, launch_error
 from tarantula.fetch.exchange import Exchange, FetchRequest, ResponseHead
 from tarantula.fetch.media_types import media_type
-from tarantula.signals import collection_over
+from tarantula.fetch.names import NameLookup
+from tarantula.fetch.resolver import Resolver
+from tarantula.signals import collection_over, memory_low
 
 if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.crawler import Crawler
+    from scrapy.settings import BaseSettings
+
+
+MAX_WAITING_REQUESTS = 2000
+"""Requests that may wait for a name or for robots.txt beside those that are sent."""
+
+_resolvers: dict[Crawler, Resolver] = {}
+
+
+def resolver_of(crawler: Crawler) -> Resolver:
+    """Return the resolver of a crawler, which its downloader and download handlers share."""
+    if crawler not in _resolvers:
+        _resolvers[crawler] = Resolver(NameLookup(Config().dns_servers))
+    return _resolvers[crawler]
 
 
 class FrontierDownloader(Component, Downloader):
@@ -38,6 +62,33 @@ class FrontierDownloader(Component, Downloader):
     def __init__(self, crawler: Crawler) -> None:
         Component.__init__(self, crawler)
         Downloader.__init__(self, crawler)
+        self._shortage = ResourceShortage(concurrent_requests(crawler.settings))
+        self._memory = MemoryWatch(Config().min_memory)
+        self._waiting = 0
+        resolver_of(crawler).waiting = self._waiting_for_name
+
+    def needs_backout(self) -> bool:
+        """Whether no further request may be sent now."""
+        if self._memory.has_changed():
+            self._note_memory()
+        return self._memory.is_low or self._sent >= self._shortage.limit or self._shortage.is_pausing
+
+    @property
+    def _sent(self) -> int:
+        return len(self.active) - min(self._waiting, MAX_WAITING_REQUESTS)
+
+    @contextmanager
+    def without_slot(self) -> Iterator[None]:
+        """Let another request be sent while one waits for a name, or for the robots.txt of its server."""
+        self._waiting += 1
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+
+    def _waiting_for_name(self) -> AbstractContextManager[None]:
+        self._wake_engine()
+        return self.without_slot()
 
     def fetch(self, request: Request, spider: Spider | None = None) -> Deferred[Response | Request]:
         """Process a request through the middlewares and the download handler."""
@@ -53,14 +104,64 @@ class FrontierDownloader(Component, Downloader):
         try:
             response = await self.handlers.download_request_async(request)
             self.count("response_received_count")
+            if self._shortage.is_on:
+                self._shortage.answered()
+                self._show_shortage()
             send(signals.response_downloaded, response=response, request=request, spider=spider)
             return response
+        except LocalResourceError as error:
+            self._pause(error)
+            raise
+        except MemoryError as error:
+            # A try is counted, unlike those of other shortages: the document itself may be too large for this machine.
+            reason = Reason.of("memory_of_machine")
+            self._pause(LocalResourceError(reason, Shortage.MEMORY))
+            raise DownloadError(reason) from error
         finally:
             send(signals.request_left_downloader, request=request, spider=spider)
 
+    def _pause(self, error: LocalResourceError) -> None:
+        if not self._shortage.is_on:
+            self.count("shortage/episode_count")
+        self.count("shortage/postponed_count")
+        seconds = self._shortage.began(error, self._sent)
+        self._show_shortage()
+        # Otherwise the engine would go on at its next heartbeat, up to five seconds later.
+        asyncio.get_running_loop().call_later(seconds, self._wake_engine)
 
+    def _note_memory(self) -> None:
+        """Free memory when it becomes low, and look again soon; requests that are open end as usual."""
+        if self._memory.is_low:
+            self.count("shortage/episode_count")
+            self.crawler.signals.send_catch_log(memory_low)
+            trim_memory()
+            self._check_memory_soon()
+        self._show_shortage()
+
+    def _check_memory_soon(self) -> None:
+        self._wake_engine()
+        if self._memory.is_low:
+            asyncio.get_running_loop().call_later(MEMORY_CHECK_SECONDS, self._check_memory_soon)
+
+    def _show_shortage(self) -> None:
+        self.collection.writer.shortage = Shortage.MEMORY if self._memory.is_low else self._shortage.cause
+
+    def _wake_engine(self) -> None:
+        if self.engine._slot is not None:
+            self.engine._slot.nextcall.schedule()
+
+
+def concurrent_requests(settings: BaseSettings) -> int:
+    """Return how many requests may be open at a time: at most half of the connections that this process may have."""
+    most = max(connection_limit() // 2, 1)
+    return min(settings.getint("CONCURRENT_REQUESTS") or most, most)
+
+
+MAX_IDLE_CONNECTIONS = 256
 NOT_MODIFIED = 304
 CONDITIONAL_HEADERS = frozenset({b"if-none-match", b"if-modified-since"})
+BROWSER_LAUNCH = "BrowserType.launch"
+"""Beginning of Playwright's message about a browser that could not be started."""
 BROWSER_HANDLER = "scrapy_playwright.handler.ScrapyPlaywrightDownloadHandler"
 COLLECTION_OVER_REASON = "The collection is over."
 RESPONSE_CLASSES: dict[str, type[Response]] = {
@@ -83,20 +184,25 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         settings = crawler.settings
         self._timeout = settings.getfloat("DOWNLOAD_TIMEOUT")
         self._max_size = settings.getint("DOWNLOAD_MAXSIZE")
-        self._allow_private = settings.getbool("TARANTULA_ALLOW_PRIVATE", True)
-        # Separate clients, so that a connection to a private address is never reused where that is not allowed.
-        self._clients = {
-            allow: HttpClient(
-                allow_private=allow,
-                verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
-                bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
-            )
-            for allow in (False, True)
-        }
         self._browser = BrowserHandler.of(crawler)
         self._active_tasks: set[asyncio.Task[Any]] = set()
         self._is_over = False
         crawler.signals.connect(self._cancel_downloads, collection_over)
+        crawler.signals.connect(self._close_idle, memory_low)
+
+    @cached_property
+    def _client(self) -> HttpClient:
+        """The client, made with the first request: ``scrapy shell`` has no spider before."""
+        settings = self.crawler.settings
+        # The other connections may be idle; there are two handlers.
+        most_idle = (connection_limit() - concurrent_requests(settings)) // 2
+        return HttpClient(
+            policy=EgressPolicy.of(Config()),
+            max_idle=min(MAX_IDLE_CONNECTIONS, most_idle),
+            verify=settings.getbool("DOWNLOAD_VERIFY_CERTIFICATES"),
+            bind_address=_host_of(settings.get("DOWNLOAD_BIND_ADDRESS")),
+            resolver=resolver_of(self.crawler),
+        )
 
     async def download_request(self, request: Request) -> Response:
         """Download a document; a request with ``playwright`` in its meta goes to the browser."""
@@ -126,10 +232,14 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         return response_of(exchange, request)
 
     async def close(self) -> None:
-        """Close all connections and the browser."""
-        for client in self._clients.values():
-            await client.close()
+        """Close all connections, the resolver and the browser."""
+        await self._client.close()
+        if (resolver := _resolvers.pop(self.crawler, None)) is not None:
+            await resolver.close()
         await self._browser.close()
+
+    def _close_idle(self) -> None:
+        self._client.close_idle()
 
     def _cancel_downloads(self) -> None:
         self._is_over = True
@@ -139,15 +249,14 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
     async def _fetch(self, request: Request) -> Exchange:
         """Send the request; after a 304 return the previous capture, or send it again without conditions."""
         ask = self._ask(request)
-        client = self._clients[bool(request.meta.get("allow_private", self._allow_private))]
-        exchange = await client.fetch(ask)
+        exchange = await self._client.fetch(ask)
         recall = request.meta.get("recall")
         if exchange.status != NOT_MODIFIED or recall is None:
             return exchange
         earlier: Exchange | None = await recall(exchange)
         if earlier is None:
             ask.headers = [field for field in ask.headers if field[0].lower() not in CONDITIONAL_HEADERS]
-            return await client.fetch(ask)
+            return await self._client.fetch(ask)
         return earlier
 
     def _ask(self, request: Request) -> FetchRequest:
@@ -161,6 +270,8 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
             max_size=meta.get("download_maxsize", self._max_size),
             on_head=self._on_head(request),
             proxy=meta.get("proxy") or "",
+            # A server may have been accepted since the last request.
+            policy=meta.get("egress") or getattr(self.crawler.spider, "egress", None),
         )
 
     def _on_head(self, request: Request) -> Callable[[ResponseHead], None] | None:
@@ -206,11 +317,17 @@ class BrowserHandler:
         return cls._known[crawler]
 
     async def download_request(self, request: Request) -> Response:
-        """Open a page in the browser."""
-        async with self._starting:
-            if self._handler is None:
-                self._handler = await self._start()
-        response: Response = await self._handler.download_request(request)
+        """Open a page in the browser; raise `LocalResourceError` if it could not be started for want of something."""
+        try:
+            async with self._starting:
+                if self._handler is None:
+                    self._handler = await self._start()
+            response: Response = await self._handler.download_request(request)
+        except Exception as error:
+            # The message of Playwright has that of the browser.
+            if isinstance(error, OSError) or BROWSER_LAUNCH in str(error):
+                raise launch_error(error) or error from error
+            raise
         return response
 
     async def close(self) -> None:

@@ -29,7 +29,9 @@ def _checked(process_item: Any, path: str) -> Any:
         if isawaitable(result):
             result = await result
         if result is None:
-            raise ComponentError(f"The pipeline {path} returned nothing. Its process_item must return the item.")
+            raise ComponentError(
+                "The pipeline {path} returned nothing. Its process_item must return the item.", path=path
+            )
         return result
 
     return checked

@@ -8,11 +8,13 @@ from typing import Any, cast
 
 from itemadapter.adapter import AdapterInterface, ItemAdapter
 
+from tarantula.core.reasons import reason_fields
 from tarantula.items import CollectedDocument
 
 ENTRY_FIELDS = ("url", "server", "depth", "redirects", "tries")
 DOCUMENT_FIELDS = ("state", "reason", "rule", "type", "size")
-FIELDS = (*ENTRY_FIELDS, *DOCUMENT_FIELDS, "collected_at", "links")
+REASON_FIELDS = ("reason_code", "reason_parameters")
+FIELDS = (*ENTRY_FIELDS, *DOCUMENT_FIELDS, *REASON_FIELDS, "collected_at", "links")
 
 
 class DocumentAdapter(AdapterInterface):
@@ -34,6 +36,8 @@ class DocumentAdapter(AdapterInterface):
         if field_name in DOCUMENT_FIELDS:
             value = getattr(self.item, field_name)
             return int(value) if field_name == "state" else value
+        if field_name in REASON_FIELDS:
+            return reason_fields(self.item.why)[field_name]
         if field_name == "collected_at":
             return self.item.collected_at.isoformat() if self.item.collected_at else None
         if field_name == "links":

@@ -15,6 +15,7 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.http import Headers
 
 from tarantula.core.errors import TarantulaError
+from tarantula.crawl.responses import rewritten_document
 from tarantula.engine.component import Component
 from tarantula.items import FrontierEntry
 from tarantula.links.link import LinkKind
@@ -74,6 +75,11 @@ class TurnScheduler(Component, BaseScheduler):
             self._timer.cancel()
         self._timer, self._timer_at = asyncio.get_running_loop().call_at(due, self._on_timer), due
 
+    @property
+    def is_closing(self) -> bool:
+        """Whether the spider is being closed, as soon as its open requests and documents are done."""
+        return self.engine._slot is not None and self.engine._slot.closing is not None
+
     def _on_timer(self) -> None:
         self._timer = None
         self._wake_engine()
@@ -123,11 +129,21 @@ class FrontierScheduler(TurnScheduler):
 
     def enqueue_request(self, request: Request) -> bool:
         """Queue a request of the frontier; add the URL of any other request to the frontier."""
-        if "entry" in request.meta:
+        entry: FrontierEntry | None = request.meta.get("entry")
+        if entry is not None and entry.url != request.url:
+            self._run_task(self._rewrite(entry, request))
+        elif entry is not None:
             self._queue.append(request)
         else:
             self._run_task(self.collection.discover(ROOT_ENTRY, request.url))
         return True
+
+    async def _rewrite(self, entry: FrontierEntry, request: Request) -> None:
+        """Add the URL that a middleware wants to request instead of a document's to the frontier."""
+        await self.collection.store(rewritten_document(entry, request.url))
+        is_released = "asked" in request.meta and not self.collection.holds(entry)
+        if not is_released:
+            self._frontier.release(entry, not_before=0.0)
 
     def take_turn(self) -> Request | None:
         """Return a request for the next waiting document of a server that may be visited now."""
@@ -168,6 +184,8 @@ class FrontierScheduler(TurnScheduler):
         """Return unneeded leases, and look for more work if the engine is idle."""
         self._tick_timer = self._loop.call_later(LEASE_CHECK_SECONDS, self._tick)
         self.publish()
+        if self.is_closing:
+            self.collection.writer.stop_waiting()
         self.collection.tidy()
         if not self._tasks and (self._is_idle or self._frontier.is_empty()):
             self._run_task(self.collection.look_for_more())
@@ -238,6 +256,8 @@ class StreamScheduler(TurnScheduler):
         self._tick_timer = self._loop.call_later(SOURCE_CHECK_SECONDS, self._tick)
         self.collection.tick()
         self.publish()
+        if self.is_closing:
+            self.collection.writer.stop_waiting()
         if self.collection.writer.failure is not None:
             self.stop(self.collection.writer.failure)
         self.on_new_work()
@@ -258,7 +278,7 @@ class StreamScheduler(TurnScheduler):
                 "download_timeout": config.timeout,
                 "download_maxsize": config.max_size,
                 "verbatim_url": True,
-                "allow_private": visit.may_be_private,
+                "egress": self.collection.egress_of(visit),
                 "ignores_robots": not config.robots,
             },
         )

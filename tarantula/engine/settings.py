@@ -123,7 +123,7 @@ def check_command_line(settings: BaseSettings) -> None:
     """Reject settings of the command line (``-s``) that a collection ignores or does not work with."""
     for name in _given(settings):
         if name in FIXED_SETTINGS:
-            raise TarantulaError(f"The setting {name} cannot be changed: a collection needs its own.")
+            raise TarantulaError("The setting {name} cannot be changed: a collection needs its own.", name=name)
         if (complaint := ineffective_setting(name)) is not None:
             raise TarantulaError(complaint)
         if (warning := misspelled_setting(name)) is not None:
@@ -134,7 +134,9 @@ def check_publication_settings(settings: Mapping[str, Any]) -> None:
     """Reject settings of a publication that break a collection; log a warning for those without effect."""
     for name, value in settings.items():
         if name in FIXED_SETTINGS:
-            raise TarantulaError(f"The publication cannot change the setting {name}: a collection needs its own.")
+            raise TarantulaError(
+                "The publication cannot change the setting {name}: a collection needs its own.", name=name
+            )
         if name in COMPONENT_SETTINGS:
             _check_required(name, value)
         complaint = ineffective_setting(name) or misspelled_setting(name)
@@ -153,7 +155,9 @@ def misspelled_setting(name: str) -> str | None:
 def _check_required(name: str, components: Mapping[str, Any]) -> None:
     for path, order in COLLECTION_SETTINGS[name].items():
         if order is not None and path in components and components[path] is None:
-            raise TarantulaError(f"{path} in {name} cannot be switched off: a collection needs it.")
+            raise TarantulaError(
+                "{path} in {name} cannot be switched off: a collection needs it.", path=path, name=name
+            )
 
 
 def _given(settings: BaseSettings) -> Iterator[str]:

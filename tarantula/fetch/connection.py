@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import ssl
 from collections.abc import Callable
@@ -10,13 +11,17 @@ from functools import cached_property
 from time import monotonic
 from typing import NamedTuple, cast
 
-from tarantula.fetch.errors import DownloadError, ServerUnreachable
+from tarantula.core.reasons import Reason
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.errors import DownloadError, ServerUnreachable, local_resource_error
 from tarantula.fetch.exchange import FetchRequest, ResponseHead
 from tarantula.fetch.request import Origin, authorization_field
 from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
 from tarantula.fetch.tls import describe_tls, make_tls_context, tls_problem
 
+MAX_TRIED_ADDRESSES = 6
+"""Addresses of one name that are tried."""
 CONNECT_TIMEOUT_SECONDS = 10.0
 """For one address, if there is another one to try."""
 TLS_TIMEOUT_SECONDS = 60.0
@@ -24,24 +29,33 @@ MAX_TUNNEL_HEAD_BYTES = 64 * 1024
 """Headers of a proxy's response to CONNECT."""
 MAX_EARLY_BYTES = 64 * 1024
 """Bytes that a server may send before the first request."""
+BEGINNING = Reason.of("stage_beginning")
+LOOKUP = Reason.of("stage_lookup")
+CONNECTING = Reason.of("stage_connecting")
 
 
 def unreachable_error(server: str, error: OSError) -> ServerUnreachable:
-    """Return the error for a connection that failed or ended."""
-    return ServerUnreachable(_message(server, error))
+    """Return the error for a connection that ended."""
+    return ServerUnreachable(_reason(server, error))
 
 
-def _message(server: str, error: OSError) -> str:
-    if isinstance(error, ssl.SSLError):
-        return f"The server {server} was reached, but {tls_problem(error)}."
-    if isinstance(error, ConnectionRefusedError):
-        return f"The server {server} refused the connection."
-    if isinstance(error, ConnectionResetError | BrokenPipeError):
-        return f"The server {server} reset the connection."
-    if isinstance(error, TimeoutError):
-        return f"The server {server} did not accept the connection in time."
-    reason = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
-    return f"The server {server} cannot be reached: {reason}."
+def connect_error(server: str, error: OSError) -> DownloadError:
+    """Return the error for a connection that could not be opened."""
+    return local_resource_error(error) or unreachable_error(server, error)
+
+
+def _reason(server: str, error: OSError) -> Reason:
+    match error:
+        case ssl.SSLError():
+            return tls_problem(server, error)
+        case ConnectionRefusedError():
+            return Reason.of("connection_refused", server=server)
+        case ConnectionResetError() | BrokenPipeError():
+            return Reason.of("connection_reset", server=server)
+        case TimeoutError():
+            return Reason.of("connection_timeout", server=server)
+    problem = os.strerror(error.errno) if error.errno else str(error) or type(error).__name__
+    return Reason.of("connection_failed", server=server, error=problem)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -167,15 +181,15 @@ class FetchProgress:
     __slots__ = ("_reader", "_stage")
 
     def __init__(self) -> None:
-        self._stage = "beginning"
+        self._stage = BEGINNING
         self._reader: ResponseReader | None = None
 
     @property
-    def stage(self) -> str:
-        """Description of the stage."""
+    def stage(self) -> Reason:
+        """The stage, as part of a reason."""
         return self._stage if self._reader is None else self._reader.stage
 
-    def enter(self, stage: str) -> None:
+    def enter(self, stage: Reason) -> None:
         """Enter another stage."""
         self._stage = stage
         self._reader = None
@@ -193,10 +207,15 @@ class Endpoint(NamedTuple):
 
 
 class Connector:
-    """Opens connections, only to addresses that the resolver allowed."""
+    """Opens connections, only to addresses that the policy permits."""
 
     def __init__(
-        self, resolver: Resolver, *, verify: bool, bind_address: str, on_close: Callable[[HttpConnection], None]
+        self,
+        resolver: Resolver,
+        *,
+        verify: bool,
+        bind_address: str,
+        on_close: Callable[[HttpConnection], None],
     ) -> None:
         self._resolver = resolver
         self._verify = verify
@@ -207,38 +226,49 @@ class Connector:
     def _tls(self) -> ssl.SSLContext:
         return make_tls_context(verify=self._verify)
 
-    async def connect(self, origin: Origin, progress: FetchProgress) -> HttpConnection:
-        """Open a connection to an origin; raise a `DownloadError` if no address accepts it."""
-        progress.enter("looking up the name")
-        endpoints = await self._endpoints(origin)
-        progress.enter("connecting")
+    async def connect(self, origin: Origin, policy: EgressPolicy, progress: FetchProgress) -> HttpConnection:
+        """Open a connection to an origin; raise a `DownloadError` if no permitted address accepts it."""
+        progress.enter(LOOKUP)
+        endpoints = await self._endpoints(origin, policy)
+        progress.enter(CONNECTING)
         try:
             connection = await self._open_first(origin, endpoints)
             if origin.secure and origin.proxy is not None:
                 await self._open_tunnel(connection, origin)
         except OSError as error:
-            raise unreachable_error(origin.server, error) from error
+            raise connect_error(origin.server, error) from error
         connection.tls = describe_tls(connection.transport.get_extra_info("ssl_object"))
         return connection
 
-    async def _endpoints(self, origin: Origin) -> list[Endpoint]:
+    async def _endpoints(self, origin: Origin, policy: EgressPolicy) -> list[Endpoint]:
         if origin.proxy is not None:
-            addresses = await self._resolver.addresses(origin.proxy.host)
-            return [Endpoint(address, origin.proxy.port) for address in addresses]
-        return [Endpoint(address, origin.port) for address in await self._resolver.visitable(origin.host)]
+            # The operator chose the proxy. What it is asked for was checked before.
+            addresses, port = await self._resolver.addresses(origin.proxy.host), origin.proxy.port
+        else:
+            found, port = await self._resolver.addresses(origin.host), origin.port
+            addresses = policy.permitted(origin.host, port, found)
+        return [Endpoint(address, port) for address in addresses[:MAX_TRIED_ADDRESSES]]
 
     async def _open_first(self, origin: Origin, endpoints: list[Endpoint]) -> HttpConnection:
         for endpoint in endpoints[:-1]:
             try:
                 async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
                     return await self._open(origin, endpoint)
-            except ssl.SSLError:
-                raise
-            except OSError:
-                continue
+            except OSError as error:
+                if isinstance(error, ssl.SSLError) or local_resource_error(error) is not None:
+                    raise
         return await self._open(origin, endpoints[-1])
 
     async def _open(self, origin: Origin, endpoint: Endpoint) -> HttpConnection:
+        try:
+            return await self._open_transport(origin, endpoint)
+        except OSError as error:
+            if error.errno == errno.EADDRNOTAVAIL and (self._local is not None or ":" in endpoint.address):
+                # The machine has no IPv6, or not this address: it is not short of ports.
+                raise OSError(errno.ENETUNREACH, os.strerror(errno.ENETUNREACH)) from error
+            raise
+
+    async def _open_transport(self, origin: Origin, endpoint: Endpoint) -> HttpConnection:
         secure = origin.secure and origin.proxy is None
         _, connection = await asyncio.get_running_loop().create_connection(
             lambda: HttpConnection(origin, self._on_close),
@@ -264,7 +294,7 @@ class Connector:
             connection.drop()
             raise
         if transport is None:
-            raise ServerUnreachable(f"The proxy closed the connection to {origin.server}.")
+            raise ServerUnreachable(Reason.of("proxy_closed", server=origin.server))
         connection.use(transport)
 
 
@@ -275,7 +305,7 @@ def _tls_name(origin: Origin) -> str:
 def _tunnel_request(origin: Origin) -> tuple[bytes, ResponseReader]:
     def check(head: ResponseHead) -> None:
         if not 200 <= head.status < 300:
-            raise ServerUnreachable(f"The proxy answered {head.status} when asked for {origin.server}.")
+            raise ServerUnreachable(Reason.of("proxy_refused", status=head.status, server=origin.server))
 
     authority = f"[{origin.host}]:{origin.port}" if ":" in origin.host else f"{origin.host}:{origin.port}"
     lines = [f"CONNECT {authority} HTTP/1.1".encode(), f"Host: {authority}".encode()]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
+from tarantula.core.reasons import Reason
 from tarantula.fetch.errors import BodyTooLarge
 from tarantula.fetch.response import quoted
 
@@ -132,10 +133,10 @@ _IDENTITY = frozenset({b"identity", b"none"})
 
 
 class DecodedBody(NamedTuple):
-    """A decoded body, and a note if it could not be decoded completely."""
+    """A decoded body, with notes if it could not be decoded completely."""
 
     body: bytes
-    note: str = ""
+    notes: tuple[Reason, ...] = ()
 
 
 class _Incomplete(Exception):
@@ -145,36 +146,37 @@ class _Incomplete(Exception):
 def decode_body(payload: bytes, codings: Sequence[bytes], max_size: int = 0) -> DecodedBody:
     """Decode a body, the last coding first; stop at a coding that is unknown or broken."""
     limit = max_size or MAX_DECODED_BYTES
-    notes = []
+    notes: list[Reason] = []
     for coding in [coding for coding in reversed(codings) if coding not in _IDENTITY][:MAX_CODINGS]:
         name = coding.decode("latin-1")
         if coding not in DECOMPRESSORS:
-            notes.append(f"The content coding {quoted(coding)} is not supported; the body is used as received.")
+            notes.append(Reason.of("coding_unknown", coding=quoted(coding)))
             break
         if payload:
-            payload, note = _decode_one(payload, coding, name, limit)
-            notes.append(note)
-    return DecodedBody(payload, " ".join(filter(None, notes)))
+            payload, found = _decode_one(payload, coding, name, limit)
+            notes += found
+    return DecodedBody(payload, tuple(notes))
 
 
 def _decode_one(payload: bytes, coding: bytes, name: str, limit: int) -> DecodedBody:
     output: list[bytes] = []
     size = 0
-    problem = ""
+    problem: Reason | str | None = None
     try:
         for piece in _streams(payload, coding):
             output.append(piece)
             size += len(piece)
             if size > limit:
-                raise BodyTooLarge(f"The decoded body is larger than {limit:,} bytes.")
+                raise BodyTooLarge(Reason.of("decoded_too_large", limit=limit))
     except _Incomplete:
-        problem = "it is incomplete"
+        problem = Reason.of("stream_incomplete")
     except DECOMPRESSION_ERRORS as error:
         problem = str(error)
-    if problem and not size:
-        return DecodedBody(payload, f"The body is not {name} as declared ({problem}); it is used as received.")
-    body = output[0] if len(output) == 1 else b"".join(output)
-    return DecodedBody(body, problem and f"The {name} stream could not be decoded after {size:,} bytes ({problem}).")
+    if problem is None:
+        return DecodedBody(b"".join(output))
+    if not size:
+        return DecodedBody(payload, (Reason.of("coding_wrong", coding=name, problem=problem),))
+    return DecodedBody(b"".join(output), (Reason.of("decoded_in_part", coding=name, size=size, problem=problem),))
 
 
 def _streams(payload: bytes, coding: bytes) -> Iterator[bytes]:

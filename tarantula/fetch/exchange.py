@@ -5,6 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tarantula.core.reasons import Reason
+
+if TYPE_CHECKING:
+    from tarantula.fetch.egress import EgressPolicy
 
 RawHeaders = list[tuple[bytes, bytes]]
 
@@ -49,6 +55,8 @@ class FetchRequest:
     """URL of an HTTP proxy, with user and password if needed; empty for a direct connection."""
     is_repeatable: bool = False
     """Whether the request is safe to repeat, whatever its method."""
+    policy: EgressPolicy | None = None
+    """Which addresses may be connected to; by default the client's."""
 
 
 @dataclass(slots=True)
@@ -73,8 +81,10 @@ class Exchange:
     """TLS version and cipher; empty for http."""
     latency: float = 0.0
     """Seconds until the response head arrived."""
-    note: str = ""
-    """Explanation if the body could not be decoded as declared."""
+    notes: tuple[Reason, ...] = ()
+    """Notes, as when the body could not be decoded as declared."""
+    truncated: str = ""
+    """Why the body is incomplete, as in WARC-Truncated; empty if it is complete."""
     not_modified: Exchange | None = None
     """The 304 response to a conditional request; this exchange then is the earlier capture that it confirms."""
 

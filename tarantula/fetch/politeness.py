@@ -24,6 +24,8 @@ MIN_PENALTY_SECONDS = 0.05
 
 OVERLOAD_STATUSES = frozenset({429, 503})
 TEMPORARY_ERROR_STATUSES = frozenset({408, 502, 504})
+BACKED_OFF_STATUSES = OVERLOAD_STATUSES | TEMPORARY_ERROR_STATUSES
+"""Responses with these make the pause longer."""
 _MAX_TRIES = {
     **dict.fromkeys(OVERLOAD_STATUSES, 3),
     **dict.fromkeys(TEMPORARY_ERROR_STATUSES, 2),

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from w3lib.http import basic_auth_header
 
+from tarantula.core.reasons import Reason
 from tarantula.core.urls import host_of
 from tarantula.fetch.errors import InvalidRequest
 from tarantula.fetch.exchange import FetchRequest, RawHeaders
@@ -32,9 +33,9 @@ def parse_proxy(url: str) -> Proxy:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         port = parts.port or DEFAULT_PROXY_PORT
     except ValueError as error:
-        raise InvalidRequest(f"The proxy {url} is not a URL: {error}.") from error
+        raise InvalidRequest(Reason.of("proxy_not_url", proxy=url, error=str(error))) from error
     if parts.scheme != "http" or not parts.hostname:
-        raise InvalidRequest(f"The proxy {url} is not supported. Write it as http://host:port.")
+        raise InvalidRequest(Reason.of("proxy_not_supported", proxy=url))
     if not parts.username:
         return Proxy(parts.hostname, port)
     user, password = unquote(parts.username), unquote(parts.password or "")
@@ -72,15 +73,15 @@ class WireRequest(NamedTuple):
     wire: bytes
     recorded: bytes
     """The same without the credentials for the proxy; this is stored."""
-    host: str
-    """Host of the URL, also if the request goes to a proxy."""
+    target: Origin
+    """Origin of the URL, also if the request goes to a proxy."""
 
 
 def write_request(request: FetchRequest) -> WireRequest:
     """Serialize a request; raise `InvalidRequest` if its URL, headers or proxy are invalid."""
     matched = _URL.match(request.url)
     if matched is None:
-        raise InvalidRequest(f"The address {request.url[:100]} is not an http or https URL.")
+        raise InvalidRequest(Reason.of("address_invalid", url=request.url[:100]))
     scheme, authority, target = matched.groups()
     server = authority.rpartition("@")[2]
     origin = _origin(scheme.lower(), server)
@@ -88,7 +89,7 @@ def write_request(request: FetchRequest) -> WireRequest:
         target = f"/{target}"
     if not request.proxy:
         serialized = _serialize(request, server, target, request.headers)
-        return WireRequest(origin, serialized, serialized, origin.host)
+        return WireRequest(origin, serialized, serialized, origin)
     return _proxied_request(request, origin, server, target)
 
 
@@ -100,11 +101,11 @@ def _proxied_request(request: FetchRequest, origin: Origin, server: str, target:
         proxy = proxy._replace(authorization=given[0])
     if origin.secure:
         serialized = _serialize(request, server, target, headers)
-        return WireRequest(origin._replace(proxy=proxy), serialized, serialized, origin.host)
+        return WireRequest(origin._replace(proxy=proxy), serialized, serialized, origin)
     recorded = wire = _serialize(request, server, f"http://{server}{target}", headers)
     if proxy.authorization:
         wire = _serialize(request, server, f"http://{server}{target}", [*headers, authorization_field(proxy)])
-    return WireRequest(Origin(False, proxy.host, proxy.port, proxy), wire, recorded, origin.host)
+    return WireRequest(Origin(False, proxy.host, proxy.port, proxy), wire, recorded, origin)
 
 
 def authorization_field(proxy: Proxy) -> tuple[bytes, bytes]:
@@ -113,7 +114,11 @@ def authorization_field(proxy: Proxy) -> tuple[bytes, bytes]:
 
 
 def _serialize(request: FetchRequest, server: str, target: str, headers: RawHeaders) -> bytes:
-    method, path = _ascii(request.method, _METHOD, "method"), _ascii(target, _TARGET, "address")
+    method, path = request.method.encode("utf-8", "replace"), target.encode("utf-8", "replace")
+    if not _METHOD.fullmatch(method):
+        raise InvalidRequest(Reason.of("method_not_sendable", method=repr(request.method[:100])))
+    if not _TARGET.fullmatch(path):
+        raise InvalidRequest(Reason.of("address_not_sendable", target=repr(target[:100])))
     given = {name.lower() for name, _ in headers}
     lines = [b"%s %s HTTP/1.1" % (method, path)]
     if b"host" not in given:
@@ -125,15 +130,17 @@ def _serialize(request: FetchRequest, server: str, target: str, headers: RawHead
         lines.append(b"Content-Length: %d" % len(request.body))
     for line in lines:
         if _LINE_BREAK.search(line):
-            raise InvalidRequest(f"The header {line.partition(b':')[0].decode('latin-1')!r} has a line break in it.")
+            name = line.partition(b":")[0].decode("latin-1")
+            raise InvalidRequest(Reason.of("header_not_sendable", header=repr(name)))
     return b"\r\n".join([*lines, b"", request.body])
 
 
-def _ascii(text: str, allowed: re.Pattern[bytes], what: str) -> bytes:
-    serialized = text.encode("utf-8", "replace")
-    if not allowed.fullmatch(serialized):
-        raise InvalidRequest(f"The {what} {text[:100]!r} has characters that cannot be sent.")
-    return serialized
+def origin_named(url: str) -> Origin:
+    """Return the origin of a URL; raise `InvalidRequest` if it has no valid host and port."""
+    matched = _URL.match(url)
+    if matched is None:
+        raise InvalidRequest(Reason.of("address_invalid", url=url[:100]))
+    return _origin(matched[1].lower(), matched[2].rpartition("@")[2])
 
 
 @lru_cache(maxsize=4096)
@@ -144,7 +151,7 @@ def _origin(scheme: str, server: str) -> Origin:
         port = server.removeprefix(f"[{host}]").removeprefix(host).removeprefix(":")
         number = int(port) if port else (443 if secure else 80)
     except ValueError as error:
-        raise InvalidRequest(f"The port of the server {server[:100]} is not a number.") from error
+        raise InvalidRequest(Reason.of("port_invalid", server=server[:100])) from error
     if not host or not 0 < number < 65536:
-        raise InvalidRequest(f"The server {server[:100]} has no valid host and port.")
+        raise InvalidRequest(Reason.of("server_invalid", server=server[:100]))
     return Origin(secure, host, number)

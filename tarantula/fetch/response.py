@@ -7,7 +7,8 @@ from contextlib import suppress
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse, NoStatusCode
+from tarantula.core.reasons import Reason
+from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse, NoStatusCode, TruncatedBody
 from tarantula.fetch.exchange import FetchRequest, RawHeaders, ResponseHead
 
 END_OF_HEAD = re.compile(rb"\n\r?\n")
@@ -49,14 +50,14 @@ def check_status_line(raw: bytes | bytearray) -> re.Match[bytes]:
     matched = _STATUS_LINE.match(bytes(raw[:MAX_STATUS_LINE_BYTES]))
     if matched is None:
         check_magic(raw)
-        raise NoStatusCode(f"The response has no status code: it starts with {quoted(raw)}.")
+        raise NoStatusCode(Reason.of("no_status_code", start=quoted(raw)))
     return matched
 
 
 def check_magic(raw: bytes | bytearray) -> None:
     """Raise `InvalidResponse` if the bytes cannot be the start of an HTTP response."""
     if raw[: len(HTTP_MAGIC)].upper() != HTTP_MAGIC[: len(raw)]:
-        raise InvalidResponse(f"The response is not HTTP: it starts with {quoted(raw)}.")
+        raise InvalidResponse(Reason.of("not_http", start=quoted(raw)))
 
 
 def quoted(raw: bytes | bytearray) -> str:
@@ -84,7 +85,7 @@ class ResponseBody(Protocol):
         """Add received bytes."""
 
     def finish(self) -> None:
-        """Handle the end of the connection; raise `InvalidResponse` if the body is incomplete."""
+        """Handle the end of the connection; raise `TruncatedBody` if the body is incomplete."""
 
     def raw(self) -> bytes:
         """Return the bytes as received."""
@@ -118,7 +119,7 @@ class PlainBody:
 
     def finish(self) -> None:
         if self._length is not None and not self.complete:
-            raise InvalidResponse(f"The body ended after {self.size:,} of {self._length:,} bytes.")
+            raise TruncatedBody(Reason.of("body_incomplete", size=self.size, length=self._length))
         self.complete = True
 
     def raw(self) -> bytes:
@@ -159,7 +160,7 @@ class ChunkedBody:
     def finish(self) -> None:
         # The empty line after the last chunk may be missing.
         if not self._in_trailer:
-            raise InvalidResponse(f"The body ended after {self.size:,} bytes, before its last chunk.")
+            raise TruncatedBody(Reason.of("chunks_incomplete", size=self.size))
         self.complete = True
 
     def raw(self) -> bytes:
@@ -181,7 +182,7 @@ class ChunkedBody:
         self._line += data[position : end or None]
         self.overhead += (end or len(data)) - position
         if len(self._line) > MAX_CHUNK_LINE_BYTES:
-            raise InvalidResponse(f"A line between two chunks is longer than {MAX_CHUNK_LINE_BYTES:,} bytes.")
+            raise InvalidResponse(Reason.of("chunk_line_too_long", limit=MAX_CHUNK_LINE_BYTES))
         if not end:
             return len(data)
         self._read_line(bytes(self._line[:-1]))
@@ -203,7 +204,7 @@ class ChunkedBody:
     def _chunk_size(line: bytes) -> int:
         matched = _CHUNK_SIZE.fullmatch(line)
         if matched is None:
-            raise InvalidResponse(f"The body is not chunked as declared: {quoted(line)} is not a chunk size.")
+            raise InvalidResponse(Reason.of("not_chunked", line=quoted(line)))
         return int(matched[1], 16)
 
 
@@ -240,13 +241,13 @@ class ResponseReader:
         return self._keep_alive and self.body is not None and self.body.complete and not self.body.excess
 
     @property
-    def stage(self) -> str:
-        """Current stage, for the message of a timeout."""
+    def stage(self) -> Reason:
+        """Current stage, as part of the reason of a timeout."""
         if self.untouched:
-            return "waiting for the response"
+            return Reason.of("stage_waiting")
         if self.body is None:
-            return "reading the headers"
-        return f"reading the body, {self.body.size:,} bytes so far"
+            return Reason.of("stage_headers")
+        return Reason.of("stage_body", size=self.body.size)
 
     def feed(self, data: bytes) -> None:
         """Parse received bytes."""
@@ -260,13 +261,13 @@ class ResponseReader:
         """Handle the end of the connection; raise `InvalidResponse` if the response is incomplete."""
         self._keep_alive = False
         if self.untouched:
-            raise InvalidResponse("The server closed the connection without a response.")
+            raise InvalidResponse(Reason.of("no_response"))
         if self.body is not None:
             self.body.finish()
             return
         if self._buffer:
             check_status_line(self._buffer)
-        raise InvalidResponse("The response ended within its headers.")
+        raise InvalidResponse(Reason.of("headers_incomplete"))
 
     def _feed_head(self, data: bytes) -> None:
         rest: bytes | None = data
@@ -286,7 +287,7 @@ class ResponseReader:
         buffer = self._buffer if seen else data
         end = END_OF_HEAD.search(buffer, max(0, seen - 2))
         if (end.end() if end else len(buffer)) > self._max_head:
-            raise InvalidResponse(f"The headers are larger than {self._max_head:,} bytes.")
+            raise InvalidResponse(Reason.of("headers_too_large", limit=self._max_head))
         if end is None:
             self._wait_for_more(data, seen)
             return None
@@ -307,7 +308,7 @@ class ResponseReader:
         if parsed.status < 200 and parsed.status != 101:
             self._interim += 1
             if self._interim > MAX_INTERIM_RESPONSES:
-                raise InvalidResponse(f"More than {MAX_INTERIM_RESPONSES} interim responses came before the final one.")
+                raise InvalidResponse(Reason.of("too_many_interim", limit=MAX_INTERIM_RESPONSES))
             return
         self.head, self.head_at = raw, monotonic()
         self.status, self.headers = parsed.status, parsed.headers
@@ -329,7 +330,7 @@ class ResponseReader:
         body.feed(data)
         limit = self._request.max_size
         if limit and (body.size > limit or body.overhead > limit + MAX_FRAMING_BYTES):
-            raise BodyTooLarge(f"The body is larger than {limit:,} bytes.")
+            raise BodyTooLarge(Reason.of("body_too_large", limit=limit))
 
     def _open_body(self, parsed: ParsedResponseHead) -> ResponseBody:
         fields = framing_fields(parsed.headers)
@@ -375,5 +376,5 @@ def framing_fields(headers: RawHeaders) -> dict[bytes, list[bytes]]:
 def _content_length(values: list[bytes]) -> int | None:
     lengths = {int(value) for value in values if _LENGTH.fullmatch(value)}
     if len(lengths) > 1:
-        raise InvalidResponse("The headers declare different lengths of the body.")
+        raise InvalidResponse(Reason.of("lengths_differ"))
     return lengths.pop() if lengths else None

@@ -6,6 +6,8 @@ import os
 import ssl
 from importlib import import_module
 
+from tarantula.core.reasons import Reason
+
 # SSL_OP_LEGACY_SERVER_CONNECT: old servers do not support secure renegotiation, and only public pages are read.
 _LEGACY_SERVER_CONNECT = 0x4
 
@@ -33,12 +35,12 @@ def describe_tls(connection: ssl.SSLObject | None) -> str:
     return f"{connection.version()} {cipher[0] if cipher else ''}".strip()
 
 
-def tls_problem(error: ssl.SSLError) -> str:
-    """Return the reason of a failed TLS connection, as the end of a sentence."""
+def tls_problem(server: str, error: ssl.SSLError) -> Reason:
+    """Return the reason of a failed TLS connection to a server."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not accepted: {error.verify_message.rstrip('.')}"
-    reason = error.reason or (error.args[-1] if error.args else "")
-    return f"TLS failed: {str(reason).lower().replace('_', ' ')}"
+        return Reason.of("certificate_not_accepted", server=server, problem=error.verify_message.rstrip("."))
+    problem = str(error.reason or (error.args[-1] if error.args else ""))
+    return Reason.of("tls_failed", server=server, problem=problem.lower().replace("_", " "))
 
 
 def _has_system_certificates() -> bool:

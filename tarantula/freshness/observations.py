@@ -29,6 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Session
 
+from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, Visit
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.rates.estimates import estimate_rates
@@ -86,6 +87,7 @@ def _items(session: Session, item: Item) -> list[int]:
     chosen = (
         select(Item.id)
         .where(Item.publication_id == item.publication_id, Item.planned_at <= item.planned_at)
+        .where(Item.state != ItemState.REMOVING)
         .order_by(Item.planned_at.desc(), Item.id.desc())
         .limit(MAX_ITEMS)
     )

@@ -100,7 +100,7 @@ def plan_visits(
     observed = read_observations(session, item)
     estimates = estimate_rates(observed.ledger)
     if not len(estimates.histories):
-        raise TarantulaError(f"Item {item.urn} has no page to visit again.")
+        raise TarantulaError("Item {urn} has no page to visit again.", urn=item.urn)
     limits = server_limits(session, publication, observed.servers)
     servers, numbers = np.unique(estimates.histories.servers, return_inverse=True)
     pauses = _pauses([limits[server] for server in servers], horizon, visits)
@@ -144,6 +144,7 @@ def newest_usable_item(session: Session, publication: Publication) -> Item:
     newest = (
         select(Item)
         .where(Item.publication_id == publication.id, Item.validation != Validation.REJECTED)
+        .where(Item.state != ItemState.REMOVING)
         .order_by(Item.planned_at.desc(), Item.id.desc())
     )
     items = list(session.scalars(newest))
@@ -154,8 +155,9 @@ def newest_usable_item(session: Session, publication: Publication) -> Item:
         if session.scalar(select(Document.id).where(Document.item_id == item.id, IS_COLLECTED).limit(1)) is not None:
             return item
     raise TarantulaError(
-        f"The publication {publication.name} has no item yet whose pages could be visited again. "
-        f"`tarantula crawl {publication.name}` collects one."
+        "The publication {publication} has no item yet whose pages could be visited again. "
+        "`tarantula crawl {publication}` collects one.",
+        publication=publication.name,
     )
 
 
@@ -172,8 +174,10 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pe
         raise TarantulaError("Nothing can be planned: all servers with pages of the item are excluded.")
     if horizon < shortest:
         raise TarantulaError(
-            f"The horizon of {horizon:g} s is shorter than the {shortest:g} s between two visits: "
-            "no visit can be planned. Choose a longer horizon."
+            "The horizon of {horizon:g} s is shorter than the {shortest:g} s between two visits: "
+            "no visit can be planned. Choose a longer horizon.",
+            horizon=horizon,
+            shortest=shortest,
         )
     most = np.array([inf if limit.visits is None else limit.visits for limit in limits])
     return PerServerLimits(horizon, np.array([limit.pause for limit in limits]), visits or MAX_VISITS, most)
@@ -181,7 +185,9 @@ def _pauses(limits: list[ServerLimit], horizon: float, visits: int | None) -> Pe
 
 def _weights(name: str) -> Callable[[Ints], Floats]:
     if name not in PAGE_WEIGHTS:
-        raise TarantulaError(f"There are no weights {name[:40]!r}. Choose one of {', '.join(PAGE_WEIGHTS)}.")
+        raise TarantulaError(
+            "There are no weights {name!r}. Choose one of {weights}.", name=name[:40], weights=", ".join(PAGE_WEIGHTS)
+        )
     return PAGE_WEIGHTS[name]
 
 

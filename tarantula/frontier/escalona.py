@@ -242,7 +242,7 @@ class CommandFile:
         return self._wrong(f"{ADD_URLS} {count} announces more lines than follow: {why}.")
 
     def _wrong(self, sentence: str) -> TarantulaError:
-        return TarantulaError(f"{self._name}, line {self._line}: {sentence}")
+        return TarantulaError("{name}, line {line}: {sentence}", name=self._name, line=self._line, sentence=sentence)
 
 
 def _is_command(text: str) -> bool:
@@ -257,4 +257,6 @@ def _open(path: Path, mode: Literal["r", "w"]) -> IO[str]:
         return path.open(mode, encoding=encoding, errors="surrogateescape", newline="\n")
     except OSError as error:
         done = "read" if mode == "r" else "written"
-        raise TarantulaError(f"{path} cannot be {done} ({error.strerror}).") from error
+        raise TarantulaError(
+            "{path} cannot be {done} ({error}).", path=path, done=done, error=error.strerror
+        ) from error

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
 from tarantula.freshness.limits import horizon_of
 from tarantula.incremental.previous_item import carry_over, item_to_refresh
 from tarantula.models import Item, Publication, Visit
@@ -77,7 +78,9 @@ def check_can_plan() -> None:
     """Raise an error if a package that planning needs is not installed."""
     missing = [package for package in PLANNING_PACKAGES if find_spec(package) is None]
     if missing:
-        raise TarantulaError(f"Planning visits needs {missing[0]}. Install it with: pip install 'tarantula[revisit]'")
+        raise TarantulaError(
+            "Planning visits needs {missing}. Install it with: pip install 'tarantula[revisit]'", missing=missing[0]
+        )
 
 
 def planned_visits(session: Session, item: Item, now: datetime, horizon: float) -> Iterable[PlannedVisit]:
@@ -142,8 +145,7 @@ def plan_refresh(
 def begin_refresh(session: Session, installation: Config, item: Item, plan: RefreshPlan | None) -> None:
     """Begin an incremental item with its plan; collect everything if the previous item was removed."""
     previous = session.get(Item, item.refreshes_id)
-    # A removal deletes the files first.
-    if previous is None or not (installation.items / previous.urn).is_dir():
+    if previous is None or previous.state == ItemState.REMOVING or not (installation.items / previous.urn).is_dir():
         item.refreshes_id = None
         return
     if plan is None or plan.item_id != previous.id:

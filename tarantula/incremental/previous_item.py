@@ -70,8 +70,8 @@ _ASSIGN_IDS = "INSERT INTO carried SELECT id, {number} FROM document WHERE item_
 
 _URL_COLUMNS = ("key", "url", "server_id", "depth", "kind", "redirects", "rank")
 _CAPTURE_COLUMNS = (
-    *("rule", "reason", "type", "size", "digest", "links", "collected_at", "rendered_offset"),
-    *("charset", "etag", "last_modified"),
+    *("rule", "reason_code", "reason_parameters", "type", "size", "digest", "links", "collected_at", "rendered_offset"),
+    *("charset", "encoding", "etag", "last_modified"),
 )
 _UNFINISHED_STATES = (DocumentState.COLLECTING, DocumentState.WAITING, *sorted(UNREACHED_STATES), 408, 429)
 # Unfinished documents, and those without a usable response, are collected first.

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import EXTENSIBLE_ITEM_STATES, ItemState, check_transition
 from tarantula.core.times import ALLOWED_YEARS, parse_duration, parse_moment
@@ -45,11 +46,14 @@ def extend_deadline(session: Session, installation: Config, urn: str, text: str,
     """Set another deadline, within a transaction; return it."""
     item = lock_item(session, urn)
     if ItemState(item.state) not in EXTENSIBLE_ITEM_STATES:
-        raise ConflictError(f"Item {urn} is {item.state}: its deadline has no effect any more.")
+        raise ConflictError(
+            "Item {urn} is {state}: its deadline has no effect any more.", urn=urn, state=Message(item.state)
+        )
     deadline = _read_deadline(installation, item.deadline, text.strip(), now)
     if deadline <= now:
         raise TarantulaError(
-            f"{deadline.astimezone(installation.zone):%Y-%m-%d %H:%M:%S %Z} is past. Give a deadline in the future."
+            "{deadline:%Y-%m-%d %H:%M:%S %Z} is past. Give a deadline in the future.",
+            deadline=deadline.astimezone(installation.zone),
         )
     item.deadline = deadline
     return deadline
@@ -73,5 +77,5 @@ def _read_deadline(installation: Config, present: datetime | None, text: str, no
     except (ValueError, OverflowError) as error:
         raise TarantulaError(str(error)) from error
     if deadline.year not in ALLOWED_YEARS:
-        raise TarantulaError(f"The year {deadline.year} is too far away.")
+        raise TarantulaError("The year {year} is too far away.", year=deadline.year)
     return deadline

@@ -6,42 +6,49 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
-from tarantula.archive.quality.indicators import Indicators, compute_indicators, store_indicators
+from tarantula.archive.quality.indicators import Indicators, MirrorContents, compute_indicators, store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.reasons import ItemReason, Reason
-from tarantula.core.states import ItemState, check_transition
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
+from tarantula.core.termination import Terminated, check_termination
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
 from tarantula.fetch.chromium import check_browser
 from tarantula.frontier.strategies import load_strategy
 from tarantula.incremental.plan import begin_refresh, check_can_plan, horizon_end, is_to_refresh, plan_item_refresh
 from tarantula.incremental.previous_item import has_later_item, pause_until_next_visit
+from tarantula.lifecycle.missing_base import base_problem, postpone_without_base
 from tarantula.lifecycle.notifications import send_item_notices
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.schedule import create_item
 from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT
-from tarantula.models import Collector, Document, Item
+from tarantula.lifecycle.verification import verify_collected
+from tarantula.models import Collector, Item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.database import open_database
 from tarantula.store.document_query import last_document_id
+from tarantula.store.homes import claim_item, require_files
 from tarantula.store.leases import ItemLeases, is_unfinished
 from tarantula.store.listings import find_item
-from tarantula.store.liveness import machine_id
+from tarantula.store.liveness import database_time, host_name, is_drained, machine_id
 from tarantula.store.publication_scope import build_scope
 from tarantula.store.transitions import ItemNotice, change_state, interrupt_item, lock_item, queue_notice
 from tarantula.store.visits import VisitTable, reset_released_visits
-from tarantula.store.warc_reader import truncate_damaged_end
+from tarantula.store.warc_repair import Repair, repair_files
 
 logger = logging.getLogger(__name__)
 
@@ -49,13 +56,19 @@ HANDOVER_DELAY = timedelta(seconds=10)
 """How long the daemon leaves the conversion of an item to the process that collected it."""
 
 
-def check_can_begin(installation: Config, name: str, urn: str | None = None) -> None:
-    """Raise an error if a collection cannot begin: unknown strategy, missing browser or package, wrong component."""
+def check_can_begin(installation: Config, name: str | None, urn: str | None = None) -> None:
+    """Raise an error if a collection cannot begin: unknown strategy, missing browser or package, wrong component.
+
+    The publication is *name*, or that of the item *urn*.
+    """
     installation.make_home()
     with open_database(installation) as database, database.session() as session:
-        config = registry.config_of(registry.get_publication(session, name))
+        _check_in_service(session)
+        config = registry.config_of(registry.get_publication(session, name or publication_of(session, urn)))
         if urn:
-            _check_can_collect(session, find_item(session, urn))
+            item = find_item(session, urn)
+            _check_can_collect(session, item)
+            require_files(session, installation, item)
     load_strategy(config.strategy)
     if config.render:
         check_browser()
@@ -76,18 +89,21 @@ def prepare_item(installation: Config, name: str) -> str:
     return urn
 
 
-def begin_item(installation: Config, name: str, urn: str | None = None) -> Collection:
+def begin_item(installation: Config, name: str | None, urn: str | None = None) -> Collection:
     """Begin a new item of a publication, or continue the item *urn*; return its collection."""
     installation.make_home()
     database = open_database(installation)
-    arrived = datetime.now(UTC)
+    if urn:
+        repair_item(installation, database, urn)
     with database.reading() as session:
+        # Daemons compare the times of several machines: all are of one clock.
+        arrived = database_time(session.connection())
+        name = name or publication_of(session, urn)
         refresh_plan = plan_item_refresh(session, installation, name, urn, arrived)
     with database.session() as session:
         publication = registry.get_publication(session, name)
         item = lock_item(session, urn) if urn else create_item(session, publication, datetime.now(UTC))
-        if urn:
-            _repair_files(session, item, installation.items / item.urn)
+        claim_item(session, installation, item)
         config = PublicationConfig.model_validate(item.configuration)
         is_new_refresh, by_hand = is_to_refresh(session, item), _is_started_by_hand(item, arrived)
         _start(session, installation, item, config, by_hand)
@@ -98,25 +114,54 @@ def begin_item(installation: Config, name: str, urn: str | None = None) -> Colle
         collection = Collection(
             installation, database, config, scope, item.urn, item.id, item.deadline, visits, may_leave=not by_hand
         )
+        item.egress = collection.egress.describe().as_data()
         collection.join(session.connection())
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
 
 
-def reopen_item(database: Database, urn: str) -> tuple[str, ItemState]:
+def publication_of(session: Session, urn: str | None) -> str:
+    """Return the name of an item's publication."""
+    if urn is None:
+        raise TarantulaError("Name a publication, or an item.")
+    return find_item(session, urn).publication.name
+
+
+def _check_in_service(session: Session) -> None:
+    host = host_name()
+    if is_drained(session.connection(), host):
+        raise ConflictError(
+            "The machine {host} is being emptied, and nothing is collected on it. "
+            "`tarantula drain --undo` takes it into service again.",
+            host=host,
+        )
+
+
+def repair_item(installation: Config, database: Database, urn: str) -> Repair:
+    """Repair the WARC files of an item whose collectors died; documents whose records are lost wait again."""
+    with database.reading() as session:
+        item = find_item(session, urn)
+        if not _can_collect(session, item):
+            return Repair()
+        require_files(session, installation, item)
+    return repair_files(database, installation.items / urn / "archive", item.id, urn)
+
+
+def reopen_item(installation: Config, database: Database, urn: str) -> tuple[str, ItemState]:
     """Prepare an item to be resumed; return its publication's name and its state.
 
     An interrupted item without documents left to collect is set to `converting`.
     """
+    repair_item(installation, database, urn)
     with database.session() as session:
         return reopen_in_session(session, urn)
 
 
 def reopen_in_session(session: Session, urn: str) -> tuple[str, ItemState]:
-    """Prepare an item to be resumed, within a transaction; see `reopen_item`."""
+    """Prepare an item to be resumed, within a transaction, after `repair_item`; see `reopen_item`."""
     item = lock_item(session, urn)
     if item.stop_wanted_at is not None and item.state != ItemState.INTERRUPTED:
-        raise ConflictError(f"Item {urn} is being stopped. Resume it when it has stopped.")
+        raise ConflictError("Item {urn} is being stopped. Resume it when it has stopped.", urn=urn)
     if item.state == ItemState.INTERRUPTED and (has_later_item(session, item) or not _is_work_left(session, item)):
         change_state(item, ItemState.CONVERTING, datetime.now(UTC))
         item.crashes = 0
@@ -128,7 +173,7 @@ def end_item(collection: Collection, reason: Reason | None) -> None:
     collection.interruption = reason
     try:
         collection.end()
-        if _leave(collection):
+        if _leave(collection) and not collection.is_handed_over:
             _finish_collection(collection, reason)
     except TarantulaError as error:
         # The row stays in state `collecting`: it can be resumed like one whose collector was killed.
@@ -139,6 +184,15 @@ def end_item(collection: Collection, reason: Reason | None) -> None:
         collection.database.close()
 
 
+def hand_over_item(collection: Collection) -> None:
+    """Store pending documents and leave the item in state `collecting` to another collector; a daemon starts it.
+
+    Documents that were being collected wait again, without a counted try. Never raises `TarantulaError`.
+    """
+    collection.is_handed_over = True
+    end_item(collection, None)
+
+
 def abandon_item(collection: Collection | None) -> None:
     """Interrupt an item whose crawler could not be built."""
     if collection is not None and collection.interruption is None:
@@ -146,15 +200,13 @@ def abandon_item(collection: Collection | None) -> None:
 
 
 def finish_item(database: Database, urn: str, reason: Reason | None) -> None:
-    """Change the state of a collected item to converting or archived, or to interrupted if there is a *reason*.
+    """Change the state of a collected item to converting, or to interrupted if there is a *reason*.
 
     Does nothing while the item has another collector.
     """
     reason = _end_visits(database, urn, reason)
-    with database.reading() as session:
-        is_to_convert = reason is None and _wants_conversion(find_item(session, urn))
-    # The indicators of an item that is to be converted are computed after the conversion.
-    indicators = None if is_to_convert else _compute_indicators(database, urn)
+    # The indicators of an item that is to be archived are computed after its verification and conversion.
+    indicators = None if reason is None else _compute_indicators(database, urn)
     with database.session() as session:
         item, now = lock_item(session, urn), datetime.now(UTC)
         if item.state != ItemState.COLLECTING or _has_collector_row(session, item):
@@ -163,33 +215,77 @@ def finish_item(database: Database, urn: str, reason: Reason | None) -> None:
             interrupt_item(item, reason, now)
             store_indicators(session, item, indicators)
             item.last_document_id = last_document_id(session, item.id)
-        elif is_to_convert:
+        else:
             change_state(item, ItemState.CONVERTING, now)
             item.retry_at = now + HANDOVER_DELAY
-        else:
-            _archive(session, item, indicators)
+            item.crashes, item.crash_mark = 0, None
 
 
-def complete_item(installation: Config, urn: str, progress: ProgressCallback = ignore_progress) -> bool:
-    """Convert and archive an item in state `converting`, and send its notifications.
+def complete_item(
+    installation: Config,
+    urn: str,
+    progress: ProgressCallback = ignore_progress,
+    verify_progress: ProgressCallback = ignore_progress,
+) -> bool:
+    """Verify, convert and archive an item in state `converting`, and send its notifications.
 
-    Return false if another process is completing it.
+    Return whether it is to be collected again, because bodies are lost. Do nothing if another process is completing it.
+    On SIGTERM, leave it to a daemon and raise `Terminated`.
     """
+    is_again = False
     with open_database(installation) as database:
         if _is_converting(database, urn):
+            with database.reading() as session:
+                require_files(session, installation, find_item(session, urn))
             with completion_lock(installation, urn) as is_locked:
                 if not is_locked:
                     return False
                 # The previous holder of the lock may have completed it.
                 if _is_converting(database, urn):
-                    _convert(installation, database, urn, progress)
+                    with _completing(database, urn):
+                        is_again = verify_collected(installation, database, urn, verify_progress)
+                        if not is_again:
+                            _convert(installation, database, urn, progress)
         send_item_notices(installation, database, urn)
-    return True
+    return is_again
+
+
+def base_problem_of(installation: Config, urn: str) -> str | None:
+    """Return a sentence if an item ended, or waits for another try, without its base document."""
+    with open_database(installation) as database, database.reading() as session:
+        return base_problem(session, find_item(session, urn))
+
+
+@contextmanager
+def _completing(database: Database, urn: str) -> Iterator[None]:
+    """Write down which machine completes an item; if the process is terminated, another one continues at once."""
+    try:
+        check_termination()
+        with database.session() as session:
+            item, now = lock_item(session, urn), database_time(session.connection())
+            item.launched_at, item.launched_on, item.retry_at = now, machine_id(), None
+        yield
+    except Terminated:
+        with database.session() as session:
+            _leave_to_daemon(session, lock_item(session, urn))
+        logger.info("%s is left to the next process.", urn)
+        raise
+
+
+def _can_collect(session: Session, item: Item) -> bool:
+    is_over = item.state == ItemState.INTERRUPTED and has_later_item(session, item)
+    return item.state in (ItemState.WAITING, ItemState.COLLECTING, ItemState.INTERRUPTED) and not is_over
 
 
 def _check_can_collect(session: Session, item: Item) -> None:
-    if item.state == ItemState.INTERRUPTED and has_later_item(session, item):
-        raise ConflictError(f"Item {item.urn} cannot be collected any more: a later item continues from it.")
+    if item.state == ItemState.INTERRUPTED and not _can_collect(session, item):
+        raise ConflictError("Item {urn} cannot be collected any more: a later item continues from it.", urn=item.urn)
+    if item.state == ItemState.CONVERTING:
+        raise ConflictError(
+            "Item {urn} is {state}. `tarantula item resume {urn}` continues with that.",
+            urn=item.urn,
+            state=Message(item.state),
+        )
     # An item whose collector was killed is still in state `collecting`.
     if item.state != ItemState.COLLECTING:
         check_transition(item.urn, ItemState(item.state), ItemState.COLLECTING)
@@ -198,12 +294,12 @@ def _check_can_collect(session: Session, item: Item) -> None:
 def _start(session: Session, installation: Config, item: Item, config: PublicationConfig, by_hand: bool) -> None:
     """Set an item to collecting; reset the crashes and an expired deadline of an item that is resumed by hand."""
     _check_can_collect(session, item)
-    now = datetime.now(UTC)
+    now = database_time(session.connection())
     if item.state != ItemState.COLLECTING:
         change_state(item, ItemState.COLLECTING, now)
     item.launched_at = item.launched_on = item.retry_at = None
     if by_hand:
-        item.crashes = 0
+        item.crashes, item.crash_mark = 0, None
     is_over = item.deadline is not None and item.deadline <= now
     if config.max_duration and (item.started_at is None or (by_hand and is_over)):
         full_deadline = now + timedelta(seconds=config.max_duration)
@@ -218,20 +314,6 @@ def _is_started_by_hand(item: Item, now: datetime) -> bool:
     return item.launched_at is None or item.launched_at <= now - STARTUP_TIMEOUT
 
 
-def _repair_files(session: Session, item: Item, directory: Path) -> None:
-    """Cut the incomplete record at the end of each WARC file whose collector was killed."""
-    ends = dict(
-        session.execute(
-            select(Document.warc, func.max(Document.warc_offset + Document.warc_length))
-            .where(Document.item_id == item.id, Document.warc.is_not(None))
-            .group_by(Document.warc)
-        ).all()
-    )
-    for path in sorted((directory / "archive").glob("*.warc.gz")):
-        if cut := truncate_damaged_end(path, ends.get(path.name) or 0):
-            logger.warning("%s ended in an incomplete record; %d bytes were cut.", path.name, cut)
-
-
 def _is_work_left(session: Session, item: Item) -> bool:
     connection = session.connection()
     has_visits = item.refreshes_id is not None and VisitTable(item.id, item.planned_at).has_unreleased(connection)
@@ -244,20 +326,42 @@ def _leave(collection: Collection) -> bool:
         # The lock lets one of two collectors that leave at once see that it is the last.
         item = lock_item(session, collection.urn)
         is_last = collection.leave(session.connection())
-        if is_last:
+        if is_last and collection.is_handed_over:
+            _leave_to_daemon(session, item)
+        elif is_last:
             # So that no daemon counts this process as crashed while it ends the item.
-            item.launched_at, item.launched_on = datetime.now(UTC), machine_id()
+            item.launched_at, item.launched_on = database_time(session.connection()), machine_id()
         return is_last
+
+
+def _leave_to_daemon(session: Session, item: Item, pause: timedelta = timedelta(0)) -> None:
+    """Have a daemon start a process for an active item after a pause; this does not count as a crash."""
+    if ItemState(item.state) in ACTIVE_ITEM_STATES:
+        item.launched_at = item.launched_on = None
+        item.retry_at = database_time(session.connection()) + pause
 
 
 def _finish_collection(collection: Collection, reason: Reason | None) -> None:
     if reason is None and pause_until_next_visit(collection.database, collection.urn, collection.visits):
         return
+    # Another collector of the item may have been killed.
+    repair_item(collection.installation, collection.database, collection.urn)
     with collection.database.reading() as session:
         write_item_indexes(session, find_item(session, collection.urn), collection.directory)
         ended_early = reason is None and collection.work_left(session.connection())
     if ended_early:
         collection.interruption = reason = Reason.of(ItemReason.ENDED_EARLY)
+    elif reason is None:
+        with collection.database.session() as session:
+            item = lock_item(session, collection.urn)
+            pause = None
+            if item.state == ItemState.COLLECTING and not _has_collector_row(session, item):
+                pause = postpone_without_base(session, collection.installation, item)
+            if isinstance(pause, timedelta):
+                _leave_to_daemon(session, item, pause)
+                logger.warning("%s: %s The next try is in %s.", item.urn, item.reason, pause)
+                return
+        collection.interruption = reason = pause
     finish_item(collection.database, collection.urn, reason)
 
 
@@ -283,9 +387,10 @@ def _convert(installation: Config, database: Database, urn: str, progress: Progr
         if item.refreshes_id is not None:
             # The supervisor may have ended it at its deadline, when no collector was running to write the index.
             write_item_indexes(session, item, installation.items / urn)
-    if wants_conversion:
-        convert_item(installation, database, urn, progress)
+    made = convert_item(installation, database, urn, progress) if wants_conversion else None
     indicators = _compute_indicators(database, urn)
+    if made is not None:
+        indicators = replace(indicators, mirror=MirrorContents.of(made.documents, made.skipped))
     with database.session() as session:
         item = lock_item(session, urn)
         # It may have been stopped meanwhile.

@@ -51,7 +51,7 @@ def check_notify_addresses(installation: Config) -> None:
         try:
             check_notification_address(address)
         except ValueError as error:
-            raise TarantulaError(f"TARANTULA_NOTIFY: {error}") from error
+            raise TarantulaError("TARANTULA_NOTIFY: {error}", error=error) from error
 
 
 def send_item_notices(
@@ -61,7 +61,7 @@ def send_item_notices(
     count, now = 0, now or datetime.now(UTC)
     while (notice := _claim(installation, database, urn, now)) is not None:
         count += 1
-        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
+        failed = [address for address in notice.addresses if not send_message(installation, notice.message, address)]
         if failed:
             _store_retry(database, notice, failed, now)
     return count

@@ -1,29 +1,34 @@
-"""Removal of an item: later items first get the WARC records that they refer to, then files go, then rows.
+"""Removal of an item: its records go to the items that need them, then its rows, then its files, then its own row.
 
-Rows go last, so that an interrupted removal can be repeated.
+Every step is repeatable and in short transactions, so an interrupted removal is continued by doing it again. Before
+the item is marked as being removed nothing is lost; from then on nothing else uses it.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
-from secrets import token_hex
-from typing import IO, Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-from sqlalchemy import delete, func, insert, select, union, union_all
+from sqlalchemy import Column, Table, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
+from tarantula.archive.export.exporter import existing_exports
+from tarantula.archive.mirror.workspace import MirrorWorkspace
+from tarantula.archive.quality.indicators import refresh_fixity
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.states import REMOVABLE_ITEM_STATES, ItemState
+from tarantula.lifecycle.handover import Handover, HandoverCheck, check_referred_records
 from tarantula.models import (
     Base,
+    Decision,
     Document,
     InheritedRecord,
     Item,
@@ -33,238 +38,306 @@ from tarantula.models import (
     ReadText,
     Visit,
 )
-from tarantula.store.cdxj import REFERRING_TABLES, write_item_indexes
-from tarantula.store.errors import write_errors
+from tarantula.store.backup.backup import removing_files
+from tarantula.store.homes import require_files
 from tarantula.store.journal import JournalKind, append_item_to_journal
 from tarantula.store.listings import find_item
-from tarantula.store.transitions import lock_item
-from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
 
-ROWS_PER_FETCH = 1000
-
-
-class CopiedRecord(NamedTuple):
-    """New location of a copied record."""
-
-    item_id: int
-    warc: str
-    warc_offset: int
-    warc_length: int
-    rendered_offset: int | None
+DOCUMENTS_PER_QUERY = 1000
+ROWS_PER_TRANSACTION = 20_000
+"""Rows that a transaction deletes; the links of one document are deleted together, however many there are."""
+MAX_NAMES_IN_MESSAGE = 10
 
 
-@dataclass(slots=True)
-class Handover:
-    """Records handed over to later items."""
+@dataclass(frozen=True, slots=True)
+class RemovalPlan:
+    """Data that the removal of an item destroys, as far as it was checked."""
 
-    copies: dict[int, CopiedRecord] = field(default_factory=dict)
-    """By the id of the document whose record it is."""
-    files: list[Path] = field(default_factory=list)
-    lost: dict[int, str] = field(default_factory=dict)
-    """Unreadable records, each with a message that has file and offset."""
+    urn: str
+    state: str
+    documents: int
+    decisions: int
+    exports: list[str]
+    """Paths of its exports in the home. Exports that were written elsewhere are not known."""
+    referred: int
+    """Number of its records that other items refer to."""
+    unreadable: int
+    """Number of these records that cannot be read: other items would lose them."""
+    unreadable_files: dict[str, int]
+    """Number of unreadable records by file."""
+    losing_items: dict[str, int]
+    """Number of documents and visits that would lose their body, by item."""
+    example: str
+    """Message of the first unreadable record."""
 
-    @property
-    def bytes(self) -> int:
-        """Total size of the copied records."""
-        return sum(copy.warc_length for copy in self.copies.values())
-
-    def undo(self) -> None:
-        """Delete the files that were written."""
-        for path in self.files:
-            path.unlink(missing_ok=True)
-
-
-def copy_referred_records(session: Session, installation: Config, item: Item, done: Handover | None = None) -> Handover:
-    """Copy the records of an item that others refer to into the oldest referring item, without changing rows.
-
-    Copying may take long, and needs no write transaction.
-    """
-    handover = done or Handover()
-    archive = installation.items / item.urn / "archive"
-    try:
-        with ExitStack() as stack:
-            target = _Target(stack, installation, session, handover)
-            for row in _referred_records(session, item):
-                if row.id not in handover.copies and row.id not in handover.lost:
-                    _copy(archive / row.warc, row, target, handover)
-    except BaseException:
-        handover.undo()
-        raise
-    return handover
-
-
-def hand_over(session: Session, installation: Config, item: Item, copied: Handover | None = None) -> Handover:
-    """Transfer the records of an item that others refer to, so that the item can be removed.
-
-    Records that `copy_referred_records` has *copied* before are not copied within this write transaction.
-    """
-    _lock_publication(session, item)
-    handover = copy_referred_records(session, installation, item, copied)
-    try:
-        referring = _referring_items(session, item)
-        transferred = (row for row in _referred_records(session, item) if row.id in handover.copies)
-        while rows := list(islice(transferred, ROWS_PER_FETCH)):
-            _transfer(session, rows, handover.copies)
-        session.execute(delete(InheritedRecord).where(InheritedRecord.item_id == item.id))
-        for other in referring:
-            write_item_indexes(session, other, installation.items / other.urn)
-    except BaseException:
-        handover.undo()
-        raise
-    return handover
-
-
-def _lock_publication(session: Session, item: Item) -> None:
-    """Lock the publication and its items; raise an error if one is being collected, since it may refer to this item."""
-    session.execute(select(Publication.id).where(Publication.id == item.publication_id).with_for_update())
-    others = select(Item.urn, Item.state).where(Item.publication_id == item.publication_id, Item.id != item.id)
-    for urn, state in session.execute(others.with_for_update()):
-        if state == ItemState.COLLECTING:
-            raise TarantulaError(
-                f"Item {urn} is being collected, and may refer to {item.urn}. Wait until it has ended, or stop it."
-            )
-
-
-def _referred_records(session: Session, item: Item) -> Iterator[Any]:
-    """Yield the item's records that others refer to, each with the oldest referring item, in file order."""
-    referring = (select(one.refers_to_id, one.item_id, one.digest) for one in REFERRING_TABLES)
-    other = union_all(*(rows.where(rows.selected_columns.refers_to_id.is_not(None)) for rows in referring)).subquery()
-    for source in (Document, InheritedRecord):
-        columns = [getattr(source, column.name) for column in InheritedRecord.__table__.columns]
-        receiver = func.min(other.c.item_id).label("receiver_id")
-        rows = session.execute(
-            select(*columns, receiver)
-            .join(other, other.c.refers_to_id == source.id)
-            .where(source.item_id == item.id, other.c.item_id != item.id, source.warc.is_not(None))
-            .where(other.c.digest == source.digest)
-            .group_by(*columns)
-            .order_by(receiver, source.warc, source.warc_offset)
-        )
-        yield from rows.yield_per(ROWS_PER_FETCH)
-
-
-def _referring_items(session: Session, item: Item) -> list[Item]:
-    ids = (
-        select(Document.id).where(Document.item_id == item.id),
-        select(InheritedRecord.id).where(InheritedRecord.item_id == item.id),
-    )
-    referring = [select(one.item_id).where(one.refers_to_id.in_(some)) for some in ids for one in REFERRING_TABLES]
-    chosen = select(Item).where(Item.id.in_(union(*referring)), Item.id != item.id)
-    return list(session.scalars(chosen.order_by(Item.id)))
-
-
-def _transfer(session: Session, rows: list[Any], copies: dict[int, CopiedRecord]) -> None:
-    session.execute(delete(InheritedRecord).where(InheritedRecord.id.in_([row.id for row in rows])))
-    kept = ("id", "url", "collected_at", "state", "type", "digest")
-    session.execute(
-        insert(InheritedRecord),
-        [{name: getattr(row, name) for name in kept} | copies[row.id]._asdict() for row in rows],
-    )
-
-
-class _Target:
-    """The file being written: one per receiving item and source file."""
-
-    def __init__(self, stack: ExitStack, installation: Config, session: Session, handover: Handover) -> None:
-        self._stack = stack
-        self._installation = installation
-        self._session = session
-        self._handover = handover
-        self._key: tuple[int, str] | None = None
-        self._file: IO[bytes] | None = None
-
-    def file_for(self, row: Any, source: BinaryIO) -> IO[bytes]:
-        """Return the file for a row; it starts with the warcinfo record of the source file."""
-        if self._key != (row.receiver_id, row.warc) or self._file is None:
-            self._key = (row.receiver_id, row.warc)
-            self._file = self._open(self._session.get_one(Item, row.receiver_id).urn)
-            with suppress(DamagedRecord):
-                copy_bytes(source, 0, end_of_record(source, 0), self._file)
-        return self._file
-
-    def _open(self, urn: str) -> IO[bytes]:
-        path = self._installation.items / urn / "archive" / f"{urn}-{token_hex(4)}-00001.warc.gz"
-        with write_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            file = self._stack.enter_context(path.open("xb"))
-        self._handover.files.append(path)
-        self._stack.callback(_sync, file)
-        return file
-
-
-def _sync(file: IO[bytes]) -> None:
-    with write_errors(Path(file.name)):
-        file.flush()
-        os.fsync(file)
-
-
-def _copy(path: Path, row: Any, target: _Target, handover: Handover) -> None:
-    try:
-        with open_record(path, row.warc_offset) as source:
-            end = end_of_record(source, row.warc_offset)
-            file = target.file_for(row, source)
-            with write_errors(Path(file.name)):
-                offset = file.tell()
-                copy_bytes(source, row.warc_offset, end, file)
-                rendered = _copy_rendered(source, row, file)
-    except DamagedRecord as error:
-        handover.lost[row.id] = str(error)
-    else:
-        handover.copies[row.id] = CopiedRecord(
-            row.receiver_id, Path(file.name).name, offset, end - row.warc_offset, rendered
+    def refusal(self) -> str:
+        """Return why the item is not removed without force."""
+        return (
+            f"Item {self.urn} is not removed: other items need {self.referred:,} bodies that it stores, and "
+            f"{self.unreadable:,} of them cannot be read, in {_list(self.unreadable_files)}. "
+            f"These items would lose them: {_list(self.losing_items)}. The first: {self.example} Put the files back, "
+            f"or lose these bodies for good with `tarantula item remove {self.urn} --force`."
         )
 
 
-def _copy_rendered(source: BinaryIO, row: Any, file: IO[bytes]) -> int | None:
-    """Copy the record of the rendered page too, which is shown for documents carried over."""
-    if row.rendered_offset is None:
-        return None
-    offset = file.tell()
-    copy_bytes(source, row.rendered_offset, end_of_record(source, row.rendered_offset), file)
-    return offset
+class LostBodies(NamedTuple):
+    """Bodies that other items lost by a removal."""
+
+    number: int
+    messages: list[str]
+    """A sentence for each of the first."""
+
+
+def _list(numbers: dict[str, int]) -> str:
+    named = ", ".join(f"{name} ({number:,})" for name, number in islice(numbers.items(), MAX_NAMES_IN_MESSAGE))
+    left_out = len(numbers) - MAX_NAMES_IN_MESSAGE
+    return f"{named} and {left_out:,} more" if left_out > 0 else named
 
 
 def check_removable(item: Item) -> None:
-    """Raise an error if the state of an item does not allow its removal."""
-    if ItemState(item.state) not in REMOVABLE_ITEM_STATES:
+    """Raise an error if the state of an item does not allow its removal, or its continuation."""
+    if ItemState(item.state) not in {*REMOVABLE_ITEM_STATES, ItemState.REMOVING}:
         raise ConflictError(
-            f"Item {item.urn} is {item.state} and cannot be removed. "
-            f"Stop it first with `tarantula item stop {item.urn}`."
+            "Item {urn} is {state} and cannot be removed. Stop it first with `tarantula item stop {urn}`.",
+            urn=item.urn,
+            state=Message(item.state),
         )
 
 
-def remove_item(installation: Config, database: Database, urn: str) -> list[str]:
-    """Remove an item: its files and all its rows.
-
-    Records that later items refer to are handed over; return a message for each that could not be.
-    """
+def plan_removal(installation: Config, database: Database, urn: str) -> RemovalPlan:
+    """Return what the removal of an item destroys. Reads every record that other items refer to; changes nothing."""
     with database.reading() as session:
-        item = find_item(session, urn)
+        item = find_item(session, urn, removing=True)
         check_removable(item)
-        copied = copy_referred_records(session, installation, item)
-    with database.session() as session:
-        item = lock_item(session, urn)
-        check_removable(item)
-        handover = hand_over(session, installation, item, copied)
-    for directory in (installation.archived / urn, installation.items / urn):
-        if directory.exists():
-            shutil.rmtree(directory)
-    with database.session() as session:
-        _remove_rows(session, lock_item(session, urn))
-    return list(handover.lost.values())
+        require_files(session, installation, item)
+        if item.state != ItemState.REMOVING:
+            _Surroundings.of(session, item)
+        documents = session.scalar(select(func.count()).where(Document.item_id == item.id)) or 0
+        decisions = session.scalar(select(func.count()).where(Decision.item_id == item.id)) or 0
+    check = HandoverCheck()
+    if item.state != ItemState.REMOVING:
+        check = check_referred_records(installation, database, item)
+    return _plan(installation, database, item, check, documents, decisions)
 
 
-def _remove_rows(session: Session, item: Item) -> None:
+def _plan(
+    installation: Config, database: Database, item: Item, check: HandoverCheck, documents: int = 0, decisions: int = 0
+) -> RemovalPlan:
+    with database.reading() as session:
+        urns = dict(session.execute(select(Item.id, Item.urn).where(Item.id.in_(list(check.items)))).all())
+    return RemovalPlan(
+        urn=item.urn,
+        state=item.state,
+        documents=documents,
+        decisions=decisions,
+        exports=[str(path) for path in existing_exports(installation, item.urn)],
+        referred=check.referred,
+        unreadable=check.unreadable,
+        unreadable_files=dict(check.files),
+        losing_items={urns[number]: count for number, count in sorted(check.items.items())},
+        example=check.example,
+    )
+
+
+def remove_item(installation: Config, database: Database, urn: str, *, force: bool = False) -> LostBodies:
+    """Remove an item with its files, exports and rows, or continue an interrupted removal.
+
+    Records that other items refer to are handed over. If one of them cannot be read, nothing is removed, unless
+    *force* is set. Return the bodies that other items lost; a continued removal loses none.
+    """
+    lost = LostBodies(0, [])
+    with removing_files(installation), MirrorWorkspace(installation.archived, urn) as lock:
+        with database.reading() as session:
+            item = find_item(session, urn, removing=True)
+            check_removable(item)
+            require_files(session, installation, item)
+        if item.state != ItemState.REMOVING:
+            lost = _hand_over_and_mark(installation, database, item, force)
+        _delete_rows(database, item.id)
+        _delete_files(installation, urn)
+        with database.session() as session:
+            _delete_item(session, urn)
+        # A process of the daemon writes its log there.
+        shutil.rmtree(installation.items / urn, ignore_errors=True)
+        shutil.rmtree(lock.folder)
+    return lost
+
+
+def interrupted_removals(installation: Config, database: Database) -> list[str]:
+    """Return the items of this home whose removal was interrupted."""
+    with database.reading() as session:
+        urns = session.scalars(select(Item.urn).where(Item.state == ItemState.REMOVING).order_by(Item.id)).all()
+    return [urn for urn in urns if _is_interrupted(installation, urn)]
+
+
+def _is_interrupted(installation: Config, urn: str) -> bool:
+    workspace = MirrorWorkspace(installation.archived, urn)
+    # Another home has the files of an item that has no such folder here.
+    if not workspace.folder.is_dir():
+        return False
+    try:
+        with workspace:
+            return True
+    except TarantulaError:
+        return False
+
+
+def _hand_over_and_mark(installation: Config, database: Database, item: Item, force: bool) -> LostBodies:
+    """Hand over all records that others refer to, and mark the item; return the bodies that others lost."""
+    handover = Handover(installation, database, item)
+    while True:
+        with database.reading() as session:
+            before = _Surroundings.of(session, item)
+        check = handover.run(lose_unreadable=force)
+        if check.unreadable and not force:
+            raise ConflictError(_plan(installation, database, item, check).refusal())
+        for number in sorted(check.items):
+            with database.session() as session:
+                # It may have been complete until now.
+                refresh_fixity(session, session.get_one(Item, number, with_for_update=True))
+        with database.session() as session:
+            session.execute(select(Publication.id).where(Publication.id == item.publication_id).with_for_update())
+            now = _Surroundings.of(session, item, lock=True)
+            if now == before.after(check):
+                _mark(session, item.urn)
+                return LostBodies(check.unreadable, check.messages)
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    """What must not change while records are handed over, because an item may begin to refer to others."""
+
+    others: list[Any]
+    inherited: int
+
+    @classmethod
+    def of(cls, session: Session, item: Item, *, lock: bool = False) -> _Surroundings:
+        """Read them; raise an error if another item is being collected, since it may refer to this one."""
+        columns = (Item.id, Item.urn, Item.state, Item.started_at, Item.finished_at)
+        others = select(*columns).where(Item.publication_id == item.publication_id, Item.id != item.id)
+        rows = session.execute(others.order_by(Item.id).with_for_update() if lock else others.order_by(Item.id)).all()
+        for row in rows:
+            if row.state == ItemState.COLLECTING:
+                raise ConflictError(
+                    "Item {urn} is being collected, and may refer to {item_urn}. Wait until it has ended, or stop it.",
+                    urn=row.urn,
+                    item_urn=item.urn,
+                )
+        inherited = select(func.count()).select_from(InheritedRecord).where(InheritedRecord.item_id == item.id)
+        return cls(list(rows), session.scalar(inherited) or 0)
+
+    def after(self, check: HandoverCheck) -> _Surroundings:
+        """Return what they are after a hand-over, if nothing else happened."""
+        return _Surroundings(self.others, self.inherited - check.moved)
+
+
+def _mark(session: Session, urn: str) -> None:
+    """Mark an item as being removed: from now on nothing else uses it."""
+    item = session.scalars(select(Item).where(Item.urn == urn).with_for_update()).one()
+    session.refresh(item)
     check_removable(item)
+    item.state = ItemState.REMOVING
+    item.finished_at = item.finished_at or datetime.now(UTC)
+    item.news = None
     append_item_to_journal(item, JournalKind.REMOVED)
-    session.execute(delete(ReadText).where(ReadText.item_id == item.id))
-    session.execute(delete(LinkWeight).where(LinkWeight.item_id == item.id))
-    documents = select(Document.id).where(Document.item_id == item.id)
-    session.execute(delete(LinkRow).where(LinkRow.document_id.in_(documents)))
-    session.execute(delete(Document).where(Document.item_id == item.id))
-    session.execute(delete(Visit).where(Visit.item_id == item.id))
-    for table in reversed(Base.metadata.sorted_tables):
-        for key in table.foreign_keys:
-            if key.column is Item.__table__.c.id:
-                session.execute(delete(table).where(key.parent == item.id))
-    session.delete(item)
+
+
+def _delete_rows(database: Database, item_id: int) -> None:
+    for ids in _document_groups(database, item_id):
+        with database.session() as session:
+            connection = session.connection()
+            for column in _COLUMNS_WITH_DOCUMENT:
+                connection.execute(delete(column.table).where(column.in_(ids)))
+    for column in _columns_with_item():
+        while _delete_some(database, column, item_id):
+            pass
+
+
+_COLUMNS_WITH_DOCUMENT: tuple[Any, ...] = (
+    LinkRow.__table__.c.document_id,
+    ReadText.__table__.c.document_id,
+    LinkWeight.__table__.c.document_id,
+    Visit.__table__.c.document_id,
+    Document.__table__.c.id,
+)
+
+
+def _columns_with_item() -> list[Column[Any]]:
+    """Return the columns of other tables that have the id of an item; each table's own rows come before it."""
+    without_key = [table.__table__.c.item_id for table in (ReadText, LinkWeight, Visit)]
+    tables = reversed(Base.metadata.sorted_tables)
+    keys = [key for table in tables for key in table.foreign_keys if key.column is Item.__table__.c.id]
+    return [*without_key, *(key.parent for key in keys)]
+
+
+def _document_groups(database: Database, item_id: int) -> Iterator[list[int]]:
+    """Yield the ids of an item's documents in groups with about `ROWS_PER_TRANSACTION` rows."""
+    first: int | None
+    with database.reading() as session:
+        first, last = session.execute(
+            select(func.min(Document.id), func.max(Document.id)).where(Document.item_id == item_id)
+        ).one()
+    # The sum prevents use of the item index, which would sort all documents of the item for every batch.
+    of_item = select(Document.id).where(Document.item_id + 0 == item_id)
+    while first is not None:
+        with database.reading() as session:
+            some = of_item.where(Document.id.between(first, last)).order_by(Document.id).limit(DOCUMENTS_PER_QUERY)
+            ids = list(session.scalars(some))
+            counted = select(LinkRow.document_id, func.count()).where(LinkRow.document_id.in_(ids))
+            links = dict(session.execute(counted.group_by(LinkRow.document_id)).all())
+        group: list[int] = []
+        rows = 0
+        for number in ids:
+            if group and rows + links.get(number, 0) >= ROWS_PER_TRANSACTION:
+                yield group
+                group, rows = [], 0
+            group.append(number)
+            rows += 1 + links.get(number, 0)
+        if group:
+            yield group
+        first = ids[-1] + 1 if len(ids) == DOCUMENTS_PER_QUERY else None
+
+
+def _delete_some(database: Database, column: Column[Any], item_id: int) -> bool:
+    """Delete some rows of an item; return whether there may be more."""
+    table = column.table
+    assert isinstance(table, Table)
+    key = tuple(table.primary_key.columns)
+    some = select(*key).where(column == item_id).limit(DOCUMENTS_PER_QUERY)
+    with database.reading() as session:
+        if session.execute(some.limit(1)).first() is None:
+            return False
+    with database.session() as session:
+        session.connection().execute(delete(table).where(tuple_(*key).in_(some)))
+    return True
+
+
+def _delete_files(installation: Config, urn: str) -> None:
+    """Delete the WARC files, the mirror and the exports of an item."""
+    workspace = MirrorWorkspace(installation.archived, urn)
+    for path in (*existing_exports(installation, urn), workspace.mirror, workspace.old, installation.items / urn):
+        _delete_path(path)
+
+
+def _delete_path(path: Path) -> None:
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise TarantulaError(
+            "{path} cannot be removed ({error}). Correct its permissions, then repeat the removal.",
+            path=path,
+            error=error.strerror,
+        ) from error
+
+
+def _delete_item(session: Session, urn: str) -> None:
+    item = session.scalars(select(Item).where(Item.urn == urn).with_for_update()).one()
+    # An index that read documents of the item meanwhile drops them now.
+    append_item_to_journal(item, JournalKind.REMOVED)
+    for column in _columns_with_item():
+        session.connection().execute(delete(column.table).where(column == item.id))
+    session.connection().execute(delete(Item).where(Item.id == item.id))
+    session.expunge(item)

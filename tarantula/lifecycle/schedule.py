@@ -81,7 +81,9 @@ def create_item_now(session: Session, publication: Publication, now: datetime) -
     """Create an item whose process the caller starts at once; refuse if the publication has an active item."""
     session.refresh(publication, with_for_update=True)
     if (urn := _active_item(session, publication)) is not None:
-        raise TarantulaError(f"{urn} is in progress. Wait until it ends, or stop it, before you start another one.")
+        raise TarantulaError(
+            "{urn} is in progress. Wait until it ends, or stop it, before you start another one.", urn=urn
+        )
     item = create_item(session, publication, now)
     # So that no daemon starts a second process for it.
     item.launched_at, item.launched_on = now, machine_id()

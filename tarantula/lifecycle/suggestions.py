@@ -7,7 +7,7 @@ a person typed. A Bloom filter, which may be wrong, would have to ask the databa
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
@@ -17,6 +17,7 @@ from tarantula.archive.replay.pages import find_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import (
     ACTIVE_ITEM_STATES,
     COLLECTED_STATES,
@@ -26,6 +27,10 @@ from tarantula.core.states import (
     state_meaning,
 )
 from tarantula.core.urls import canonical, key_of, path_depth, server_of
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.errors import PrivateAddress
+from tarantula.fetch.names import look_up
+from tarantula.fetch.request import origin_named
 from tarantula.lifecycle.control import has_or_awaits_collector
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links.link import LinkKind
@@ -36,7 +41,7 @@ from tarantula.publications.fields import with_scheme
 from tarantula.store.documents import DiscoveredUrl, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
-from tarantula.store.publication_scope import may_visit_private, private_address, scope_of
+from tarantula.store.publication_scope import egress_policy, scope_of
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
 """Base URL of the publication for suggestions. No server can have this name (RFC 6761), so that no server is favoured,
@@ -69,7 +74,7 @@ class AlreadyCollected(ConflictError):
     """A URL that is waiting or was collected recently."""
 
     def __init__(self, urn: str, document: int) -> None:
-        super().__init__(f"It is already in item {urn}.")
+        super().__init__("It is already in item {urn}.", urn=urn)
         self.urn, self.document = urn, document
 
 
@@ -85,13 +90,22 @@ def check_suggestion(installation: Config, database: Database, text: str) -> str
         scope = scope_of(session, config, publication.id)
     verdict = scope.explain(with_scheme(text), depth=0)
     if not verdict.accepted:
-        raise TarantulaError(f"{name} does not accept it: {verdict.reason}")
+        raise TarantulaError("{name} does not accept it: {reason}", name=name, reason=verdict.reason.sentence())
     url = canonical(with_scheme(text))
     assert url is not None, "no rule accepts what cannot be read"
-    address = private_address(server_of(url))
-    if address is not None and not may_visit_private(config):
-        raise TarantulaError(f"The server {server_of(url)} is at the private address {address}.")
+    _check_egress(egress_policy(installation, config), url)
     return url
+
+
+def _check_egress(policy: EgressPolicy, url: str) -> None:
+    """Refuse a URL whose server has no address that may be connected to; the collector decides again."""
+    origin = origin_named(url)
+    addresses = look_up(origin.host)
+    try:
+        if addresses:
+            policy.permitted(origin.host, origin.port, addresses)
+    except PrivateAddress as error:
+        raise TarantulaError(str(error)) from error
 
 
 def accept_suggestion(session: Session, name: str, url: str, now: datetime) -> AcceptedSuggestion:
@@ -147,6 +161,7 @@ def _publication(session: Session, name: str) -> Publication | None:
 def _recent_document(session: Session, key: bytes, now: datetime) -> tuple[str, int] | None:
     """Return the urn and the document id of a URL that is waiting or was collected recently, in any publication."""
     recent = or_(Item.state.in_(ACTIVE_ITEM_STATES), Item.finished_at > now - RECENT_PERIOD)
+    recent &= Item.state != ItemState.REMOVING
     collected = Document.state.between(COLLECTED_STATES.start, COLLECTED_STATES.stop - 1) & (
         Document.collected_at > now - RECENT_PERIOD
     )
@@ -197,7 +212,9 @@ def _accepts_documents(session: Session, item: Item) -> bool:
 def _add_document(session: Session, item: Item, url: str) -> int:
     waiting = select(Document.id).where(Document.item_id == item.id, Document.state == DocumentState.WAITING)
     if (session.scalar(select(func.count()).select_from(waiting.limit(MAX_WAITING).subquery())) or 0) >= MAX_WAITING:
-        raise ConflictError(f"{MAX_WAITING} suggestions are waiting. Try again when some have been collected.")
+        raise ConflictError(
+            "{limit} suggestions are waiting. Try again when some have been collected.", limit=MAX_WAITING
+        )
     found = DiscoveredUrl(
         key=key_of(url),
         url=url,
@@ -225,6 +242,9 @@ class SuggestionStatus(BaseModel):
     state: int
     meaning: str
     reason: str
+    """English sentence of the reason; empty if there is none."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     is_final: bool
     """Whether its state is final."""
     is_collected: bool
@@ -239,7 +259,7 @@ def suggestion_status(session: Session, urn: str, document: int) -> SuggestionSt
         document=found.id,
         state=found.state,
         meaning=state_meaning(found.state),
-        reason=found.reason or "",
+        **{**reason_fields(found.reason), "reason": str(found.reason or "")},
         is_final=is_final(found.state),
         is_collected=found.state in COLLECTED_STATES,
     )

@@ -15,13 +15,16 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
-from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
+from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.lifecycle.processes import PROCESS_LOG, ItemProcessStarter, is_completing
-from tarantula.models import Item
+from tarantula.models import Document, Item, Visit
+from tarantula.store.homes import belongs_here
 from tarantula.store.leases import is_unfinished
 from tarantula.store.liveness import (
     LiveCollector,
     has_collector,
+    host_name,
+    is_drained,
     live_collectors,
     machine_id,
     remove_dead_collectors,
@@ -58,6 +61,7 @@ class ItemSupervisor:
             suspects = session.scalars(
                 select(Item).where(
                     Item.state.in_(ACTIVE_ITEM_STATES),
+                    belongs_here(self._installation),
                     or_(Item.retry_at.is_(None), Item.stop_wanted_at.is_not(None), Item.deadline <= now),
                 )
             ).all()
@@ -79,7 +83,7 @@ class ItemSupervisor:
         elif item.state == ItemState.COLLECTING and item.deadline is not None and item.deadline <= now:
             self._end_at_deadline(session, item, now)
         elif item.retry_at is None:
-            self._schedule_retry(item, now)
+            self._schedule_retry(session, item, now)
 
     def _end_at_deadline(self, session: Session, item: Item, now: datetime) -> None:
         """Interrupt an item, or convert a refresh item of which only visits are left."""
@@ -102,19 +106,43 @@ class ItemSupervisor:
         has_exited = self._starter.has_exited(item.urn)
         return item.launched_at > now - STARTUP_TIMEOUT if has_exited is None else not has_exited
 
-    def _schedule_retry(self, item: Item, now: datetime) -> None:
+    def _schedule_retry(self, session: Session, item: Item, now: datetime) -> None:
         if item.state == ItemState.WAITING and item.launched_at is None:
             item.retry_at = now
             return
-        item.crashes += 1
+        _count_crash(session, item)
         item.launched_at = item.launched_on = None
         if item.crashes >= MAX_CRASHES:
             log = self._installation.items / item.urn / PROCESS_LOG
             interrupt_item(item, Reason.of(ItemReason.CRASHED, crashes=item.crashes, log=str(log)), now)
             return
-        pause = min(timedelta(seconds=self._installation.retry_pause * 2 ** (item.crashes - 1)), MAX_RETRY_PAUSE)
+        pause = retry_pause(self._installation, item.crashes)
         item.retry_at = now + pause
         logger.warning("A process of %s crashed (%d so far); the next try is in %s.", item.urn, item.crashes, pause)
+
+
+def retry_pause(installation: Config, failures: int) -> timedelta:
+    """Return the pause after a number of failures: each time twice as long, up to `MAX_RETRY_PAUSE`."""
+    doublings = min(failures - 1, 32)
+    return min(timedelta(seconds=installation.retry_pause * 2**doublings), MAX_RETRY_PAUSE)
+
+
+def _count_crash(session: Session, item: Item) -> None:
+    """Count a crash; the count starts again if documents were finished since the last one."""
+    done = _finished_count(session, item)
+    is_progress = item.crash_mark is not None and done > item.crash_mark
+    item.crashes = 1 if is_progress else item.crashes + 1
+    item.crash_mark = done
+
+
+def _finished_count(session: Session, item: Item) -> int:
+    """Count the finished documents and visits of an item, each by an index."""
+    pending = (DocumentState.WAITING, DocumentState.COLLECTING)
+    documents = select(func.count()).where(
+        Document.item_id == item.id, Document.collected_at.is_not(None), Document.state.not_in(pending)
+    )
+    visits = select(func.count()).where(Visit.item_id == item.id, Visit.made_at.is_not(None))
+    return (session.scalar(documents) or 0) + (session.scalar(visits) or 0)
 
 
 def _should_have_ended(item: Item, now: datetime) -> bool:
@@ -135,54 +163,74 @@ class Launcher:
     """Starts processes for items whose `retry_at` has come, oldest first, up to a limit for each machine."""
 
     def __init__(self, installation: Config, database: Database, starter: ItemProcessStarter) -> None:
-        self._limit = installation.collectors
+        self._installation = installation
         self._database = database
         self._starter = starter
+        self._is_full = False
+        self._is_drained = False
 
     def launch(self, now: datetime) -> list[str]:
         """Start the processes that are allowed now; return the urns of their items."""
         with self._database.reading() as session:
-            if session.scalar(select(Item.id).where(_is_ready(now)).limit(1)) is None:
+            self._note_drain(is_drained(session.connection(), host_name()))
+            if self._is_drained or session.scalar(select(Item.id).where(self._is_ready(now)).limit(1)) is None:
                 return []
         return list(self._launch_all(now))
 
+    def _note_drain(self, is_drained: bool) -> None:
+        """Have the processes of a machine that is being emptied hand over."""
+        if is_drained != self._is_drained:
+            status = "is being emptied: no process is started on it" if is_drained else "is in service again"
+            logger.info("The machine %s %s.", host_name(), status)
+        self._is_drained = is_drained
+        if is_drained:
+            self._starter.end_all()
+
+    def _note_full(self, is_full: bool) -> None:
+        if is_full and not self._is_full:
+            logger.info(
+                "Items wait: the limit of processes on this machine (TARANTULA_COLLECTORS) is %d.",
+                self._installation.collectors,
+            )
+        self._is_full = is_full
+
     def _launch_all(self, now: datetime) -> Iterator[str]:
         while (item := self._claim(now)) is not None:
-            name, urn, state = item
+            urn, state = item
             try:
-                self._starter.start(name, urn, state)
+                self._starter.start(urn, state)
                 logger.info("Started a process for %s, which is %s.", urn, state)
             except OSError as error:
                 # The supervisor counts it as a crash, since no heartbeat follows.
                 logger.error("No process could be started for %s: %s.", urn, error)
             yield urn
 
-    def _claim(self, now: datetime) -> tuple[str, str, ItemState] | None:
+    def _claim(self, now: datetime) -> tuple[str, ItemState] | None:
         """Mark the next ready item as launched, if this machine may run another process; one daemon gets it."""
         with self._database.session() as session:
             if session.get_bind().dialect.name == "postgresql":
                 session.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": LAUNCH_LOCK_KEY})
             collectors = live_collectors(session.connection())
-            if _process_count(session, collectors) >= self._limit:
-                return None
             # A collector that was taken for dead may be back.
-            busy = [collector.item_id for collector in collectors]
-            ready = select(Item).where(_is_ready(now), Item.id.not_in(busy)).order_by(Item.retry_at, Item.id)
+            busy = [collector.item_id for collector in collectors if collector.item_id is not None]
+            ready = select(Item).where(self._is_ready(now), Item.id.not_in(busy)).order_by(Item.retry_at, Item.id)
             item = session.scalar(ready.limit(1).with_for_update(of=Item))
-            if item is None:
+            self._note_full(item is not None and _process_count(session, collectors) >= self._installation.collectors)
+            if item is None or self._is_full:
                 return None
             item.launched_at, item.launched_on, item.retry_at = now, machine_id(), None
-            return item.publication.name, item.urn, ItemState(item.state)
+            return item.urn, ItemState(item.state)
+
+    def _is_ready(self, now: datetime) -> ColumnElement[bool]:
+        is_due = and_(Item.state.in_(ACTIVE_ITEM_STATES), Item.launched_at.is_(None), Item.retry_at <= now)
+        return is_due & belongs_here(self._installation)
 
 
 def _process_count(session: Session, collectors: list[LiveCollector]) -> int:
-    """Count the processes that run on this machine or are being started on it."""
+    """Count the processes of items that run on this machine or are being started on it; the stream reader is none."""
     here = machine_id()
     starting = select(func.count()).where(
         Item.state.in_(ACTIVE_ITEM_STATES), Item.launched_at.is_not(None), Item.launched_on == here
     )
-    return sum(collector.host == here for collector in collectors) + (session.scalar(starting) or 0)
-
-
-def _is_ready(now: datetime) -> ColumnElement[bool]:
-    return and_(Item.state.in_(ACTIVE_ITEM_STATES), Item.launched_at.is_(None), Item.retry_at <= now)
+    running = sum(collector.host == here and collector.item_id is not None for collector in collectors)
+    return running + (session.scalar(starting) or 0)

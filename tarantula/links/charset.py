@@ -1,4 +1,8 @@
-"""Character encoding of a document, determined as browsers do."""
+"""Character encoding of a document, decided once, as browsers do.
+
+The collector stores the decision with the document. Everything that reads the body later passes it as the label, so
+that links are converted in the encoding in which they were extracted.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +43,31 @@ def encoding_by_label(label: str | None) -> str | None:
 
 def decode_text(body: bytes, label: str | None) -> tuple[str, str]:
     """Return the text of a stylesheet or an XML document, and its encoding."""
-    mark, encoding = detect_encoding(body, label)
+    mark, encoding = text_encoding(body, label)
     if mark:
         return body[len(mark) :].decode(encoding, "replace"), encoding
     return body.decode(f"whatwg-{encoding}"), encoding
 
 
-def detect_encoding(body: bytes, label: str | None) -> tuple[bytes, str]:
+def text_encoding(body: bytes, label: str | None) -> tuple[bytes, str]:
     """Return the byte-order mark and the encoding of a stylesheet or an XML document.
 
     A byte-order mark comes first, then the label of the HTTP header, then the declaration in the document.
     """
-    for mark, encoding in BYTE_ORDER_MARKS:
-        if body.startswith(mark):
-            return mark, encoding
-    return b"", encoding_by_label(label) or _declared(body) or "UTF-8"
+    return _marked(body) or (b"", encoding_by_label(label) or _declared(body) or "UTF-8")
+
+
+def html_encoding(body: bytes, label: str | None) -> tuple[bytes, str]:
+    """Return the byte-order mark and the encoding of an HTML document.
+
+    A byte-order mark comes first, then the label of the HTTP header, then a ``meta`` element in the first 1,024 bytes
+    or later. A page that declares nothing is in UTF-8 if all of it is valid UTF-8, else in windows-1252.
+    """
+    return _marked(body) or (b"", encoding_by_label(label) or turbohtml.parse(body).encoding or "windows-1252")
+
+
+def _marked(body: bytes) -> tuple[bytes, str] | None:
+    return next((one for one in BYTE_ORDER_MARKS if body.startswith(one[0])), None)
 
 
 def _declared(body: bytes) -> str | None:

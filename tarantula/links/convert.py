@@ -18,20 +18,36 @@ from tarantula.links.link import LinkKind
 from tarantula.links.markup import MAX_NESTED_PAGES, base_of, elements_and_places, html_links, xml_markup_links
 from tarantula.links.relocation import PageReferences, Relocator
 from tarantula.links.resolve import join_reference
-from tarantula.links.rewriter import CONVERTED_PLACES, ReferenceRewriter, TagRewriter, is_policy, verbatim
+from tarantula.links.rewriter import (
+    CONVERTED_PLACES,
+    MIRROR_POLICY,
+    ReferenceRewriter,
+    TagRewriter,
+    in_quotes,
+    is_policy,
+    verbatim,
+)
 from tarantula.links.source import (
     ATTRIBUTES,
     PositionedTree,
     SourceText,
     ValueSpan,
+    end_of_prologue,
     end_of_tag,
     plain_anchors,
     value_of,
 )
+from tarantula.links.stylesheet_instructions import stylesheet_spans
 from tarantula.links.values import SPACE
 
 _ONE, _STYLE = ValueForm.ONE, ValueForm.STYLE
 _PLACES_WITHOUT_ANCHORS = CONVERTED_PLACES.without("a")
+POLICY_TAG = f'<meta http-equiv="Content-Security-Policy" content="{MIRROR_POLICY}"{{}}>'
+# Browsers load nothing of a feed or a sitemap.
+_FEED_PLACES = {
+    root: {tag: tuple(one._replace(kind=LinkKind.NAVIGATION) for one in places) for tag, places in places_of.items()}
+    for root, places_of in XML_ROOTS.items()
+}
 
 
 def convert_html(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
@@ -51,20 +67,25 @@ class HtmlConverter(TagRewriter):
 
     def convert(self) -> None:
         """Replace the references of a whole page."""
-        self._convert(0, len(self.source.shape), whole=True)
+        tree = PositionedTree(self.source.shape, 0)
+        self._follow_base(tree)
+        if not self.page.live_requests:
+            self._insert_policy(tree)
+        self._convert(tree, self.source.shape, 0)
 
     def convert_inner(self) -> None:
-        """Replace the references of a nested page, which has no base of its own."""
-        self._convert(0, len(self.source.shape))
+        """Replace the references of a page in an attribute, which may have a base of its own."""
+        outer = self.page.base
+        tree = PositionedTree(self.source.shape, 0)
+        self._follow_base(tree)
+        self._convert(tree, self.source.shape, 0)
+        self.page.rebase(outer)
 
-    def _convert(self, start: int, end: int, whole: bool = False) -> None:
-        markup = self.source.shape[start:end]
-        tree = PositionedTree(markup, start)
-        if whole:
-            base, element = base_of(
-                tree.document, self.page.url, lambda href: self.source.decoded(tree.as_written(href))
-            )
-            self.rebase(base, tree.place(element) if element else None)
+    def _follow_base(self, tree: PositionedTree) -> None:
+        base, element = base_of(tree.document, self.page.base, lambda href: self.source.decoded(tree.as_written(href)))
+        self.rebase(base, tree.place(element) if element else None)
+
+    def _convert(self, tree: PositionedTree, markup: str, start: int) -> None:
         is_own_base = self.page.base == self.page.url
         elements, places_of = elements_and_places(tree.document, _PLACES_WITHOUT_ANCHORS)
         for element in elements:
@@ -76,6 +97,27 @@ class HtmlConverter(TagRewriter):
             self._places(element, places, tree, is_own_base)
         for element in filter(is_policy, tree.document.select("meta[http-equiv]")):
             self.empty(tree.place(element), "content")
+
+    def _insert_policy(self, tree: PositionedTree) -> None:
+        """Insert the mirror's policy before everything that a page may load."""
+        if "<" not in self.source.shape:
+            return
+        self._stop_speculation(tree)
+        for tag in ("head", "html"):
+            element = next(tree.document.iter_elements(tag), None)
+            start = tree.place(element) if element is not None else None
+            if start is not None and (end := end_of_tag(self.source.shape, start)) is not None:
+                break
+        else:
+            end = end_of_prologue(self.source.shape)
+        self.edits.append((end, end, POLICY_TAG.format("")))
+
+    def _stop_speculation(self, tree: PositionedTree) -> None:
+        """Switch off the rules by which a browser loads linked pages in advance: no policy stops that."""
+        for element in tree.document.select('script[type*="speculationrules" i]'):
+            tag = tree.place(element)
+            if tag is not None and (value := value_of(self.source.shape, tag, "type")):
+                self.edits.append((*value[:2], "off-speculationrules"))
 
     def _convert_plain_anchors(
         self, anchors: list[Element], places: list[int | None], markup: str, start: int, is_own_base: bool
@@ -130,7 +172,8 @@ class HtmlConverter(TagRewriter):
             self.value(start, end, place.form, place.kind, verbatim, plain=True)
         elif self._depth:
             self._depth -= 1
-            self._convert(start, end)
+            markup = self.source.shape[start:end]
+            self._convert(PositionedTree(markup, start), markup, start)
             self._depth += 1
 
     def inner_page(self, written: ValueSpan) -> None:
@@ -183,15 +226,16 @@ class XmlTag:
 
 def convert_xml_markup(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
     """Return XHTML or SVG with converted links; convert it as HTML if it is not well-formed."""
+    text, encoding = decode_text(body, charset)
     try:
-        parse_xml(repair_entities(decode_text(body, charset)[0]))
+        parse_xml(repair_entities(text))
     except HTMLParseError:
-        return convert_html(body, url, charset, relocator, folder)
+        return convert_html(body, url, encoding, relocator, folder)
     return _converted(body, url, charset, relocator, folder)
 
 
 def convert_xml(body: bytes, url: str, charset: str | None, relocator: Relocator, folder: str) -> bytes:
-    """Return a feed, a sitemap, or XHTML and SVG sent as XML with converted links; other XML is unchanged."""
+    """Return a feed, a sitemap, or XHTML and SVG sent as XML with converted links; other XML has only stylesheets."""
     return _converted(body, url, charset, relocator, folder)
 
 
@@ -209,10 +253,16 @@ class XmlConverter(HtmlConverter):
         """Replace the references of the document by the grammar of its root element."""
         tokens = list(_TOKEN.finditer(self.source.shape))
         root = next((_local_name(token["opened"]) for token in tokens if token["opened"]), "")
-        if places := XML_ROOTS.get(root):
-            self._walk(tokens, places, (), self._xml_base)
-        elif root in ("html", "svg"):
+        is_page = root in ("html", "svg")
+        if is_page:
             self._find_base(tokens)
+        for start, end, quote in stylesheet_spans(self.source.shape):
+            self.value(start, end, ValueForm.ONE, LinkKind.REQUISITE, in_quotes(quote))
+        if places := _FEED_PLACES.get(root):
+            self._walk(tokens, places, (), self._xml_base)
+        elif is_page:
+            if root == "html" and not self.page.live_requests:
+                self._insert_xml_policy(tokens)
             self._walk(tokens, CONVERTED_PLACES.with_style, ANY_ELEMENT, self._policy)
 
     def _walk(
@@ -260,12 +310,24 @@ class XmlConverter(HtmlConverter):
 
     def _find_base(self, tokens: list[re.Match[str]]) -> None:
         for token in tokens:
-            if token["opened"] and _local_name(token["opened"]) == "base":
+            if _is_start(token, "base"):
                 tag = self._tag(token)
                 href = tag.attr("href")
                 if href is not None and (base := join_reference(self.page.url, self.source.decoded(href))):
                     self.rebase(base, tag.start)
                     return
+
+    def _insert_xml_policy(self, tokens: list[re.Match[str]]) -> None:
+        html, head = (next((one for one in tokens if _is_start(one, name)), None) for name in ("html", "head"))
+        assert html is not None
+        prefix = html["opened"].removesuffix("html")
+        meta = POLICY_TAG.format("/").replace("<meta", f"<{prefix}meta")
+        if head is None:
+            self.edits.append((html.end(), html.end(), f"<{prefix}head>{meta}</{prefix}head>"))
+        elif not head[0].endswith("/>"):
+            self.edits.append((head.end(), head.end(), meta))
+        else:
+            self.edits.append((head.end() - 2, head.end(), f">{meta}</{prefix}head>"))
 
     def _xml_base(self, tag: XmlTag) -> None:
         written = tag.attr(_BASE)
@@ -282,6 +344,10 @@ class XmlConverter(HtmlConverter):
 
 def _local_name(name: str) -> str:
     return name.rpartition(":")[2]
+
+
+def _is_start(token: re.Match[str], name: str) -> bool:
+    return bool(token["opened"]) and _local_name(token["opened"]) == name
 
 
 ConvertFunction = Callable[[bytes, str, "str | None", Relocator, str], bytes]

@@ -5,17 +5,19 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any
 
 from lxml import etree
 
-from tarantula.core.urls import canonical, is_web, path_of
+from tarantula.core.urls import SCHEMES, is_web, path_of
 from tarantula.links.character_references import repair_entities
 from tarantula.links.charset import decode_text
 from tarantula.links.grammar import XML_ROOTS, LinkPlace
-from tarantula.links.link import Link, LinkKind
+from tarantula.links.link import ExtractedLinks, Link, LinkKind
 from tarantula.links.markup import html_links, xml_markup_links
 from tarantula.links.resolve import Reference, absolute_links, join_reference
+from tarantula.links.stylesheet_instructions import stylesheet_references
 from tarantula.links.values import REFERENCE_READERS, references_in_css
 
 MAX_SITEMAP_BYTES = 52_428_800
@@ -24,27 +26,29 @@ MAX_SITEMAP_BYTES = 52_428_800
 _ROBOTS_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
 
 
-def xml_links(body: bytes, url: str, charset: str | None) -> list[Link]:
-    """Return the links of a sitemap, a feed, or XHTML and SVG sent as XML; other XML has no links."""
+def xml_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
+    """Return the links of a sitemap, a feed, or XHTML and SVG sent as XML; other XML has only stylesheets."""
     text, encoding = decode_text(body, charset)
     root = _root_of(text, url)
     if _local_name(root) in ("html", "svg"):
         return xml_markup_links(body, url, charset)
-    return absolute_links(_references_in(root, url), url, encoding=encoding)
+    references = chain(stylesheet_references(text), _references_in(root, url))
+    return ExtractedLinks(absolute_links(references, url, encoding=encoding), encoding)
 
 
-def packed_sitemap_links(body: bytes, url: str, charset: str | None) -> list[Link]:
+def packed_sitemap_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
     """Return the links of a gzipped sitemap, up to `MAX_SITEMAP_BYTES` of it."""
     try:
         unpacked = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(body, MAX_SITEMAP_BYTES)
     except zlib.error:
-        return []
-    return xml_links(unpacked, url, charset)
+        return ExtractedLinks([])
+    # The bytes as they are stored have no encoding.
+    return ExtractedLinks(xml_links(unpacked, url, charset).links)
 
 
-def sitemaps_in_robots(text: str) -> list[str]:
-    """Return the canonical URLs of the sitemaps listed in a robots.txt, each once."""
-    addresses = map(canonical, _ROBOTS_SITEMAP.findall(text))
+def sitemaps_in_robots(text: str, url: str) -> list[str]:
+    """Return the canonical URLs of the sitemaps listed in the robots.txt at *url*, each once."""
+    addresses = (join_reference(url, address) for address in _ROBOTS_SITEMAP.findall(text))
     return list(dict.fromkeys(address for address in addresses if address and is_web(address)))
 
 
@@ -69,7 +73,8 @@ def _references_in(root: Any, url: str) -> Iterator[Reference]:
 
 def _references_at(place: LinkPlace, element: Any, url: str) -> list[Reference]:
     try:
-        value = element.get(place.attribute) if place.attribute else element.text
+        # The text may have no-break spaces around it, which are no white space of XML.
+        value = element.get(place.attribute) if place.attribute else (element.text or "").strip()
         if not value or (place.when and not place.when(element.get)):
             return []
         base = element.base
@@ -80,7 +85,7 @@ def _references_at(place: LinkPlace, element: Any, url: str) -> list[Reference]:
     return [(reference if base == url else join_reference(base, reference) or "", place.kind) for reference in written]
 
 
-Extractor = Callable[[bytes, str, str | None], list[Link]]
+Extractor = Callable[[bytes, str, str | None], ExtractedLinks]
 
 _HTML_START = re.compile(
     rb"(?:\xef\xbb\xbf)?[\t\n\f\r ]*+(?><!--.*?-->[\t\n\f\r ]*+)*+"
@@ -88,6 +93,7 @@ _HTML_START = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _SNIFFED_BYTES = 1024
+_TEXT_SITEMAP = re.compile(r"sitemap[^/]*\.txt$", re.IGNORECASE)
 
 
 def extract_links(body: bytes, media_type: str | None, url: str, charset: str | None = None) -> list[Link]:
@@ -96,19 +102,34 @@ def extract_links(body: bytes, media_type: str | None, url: str, charset: str | 
     *body* is without transfer and content coding; *media_type* is in lower case and without
     parameters; *charset* is the one that the HTTP header names; *url* is canonical.
     """
+    return read_links(body, media_type, url, charset).links
+
+
+def read_links(body: bytes, media_type: str | None, url: str, charset: str | None = None) -> ExtractedLinks:
+    """Return the links of a document as `extract_links` does, and the encoding in which they were read."""
     reader = extractor_for(body, media_type or "", url)
-    return reader(body, url, charset) if reader else []
+    return reader(body, url, charset) if reader else ExtractedLinks([])
 
 
-def css_links(body: bytes, url: str, charset: str | None) -> list[Link]:
+def css_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
     """Return the links of a stylesheet."""
-    text, _ = decode_text(body, charset)
-    return absolute_links(((reference, LinkKind.IN_STYLE) for reference in references_in_css(text)), url)
+    text, encoding = decode_text(body, charset)
+    references = ((reference, LinkKind.IN_STYLE) for reference in references_in_css(text))
+    return ExtractedLinks(absolute_links(references, url), encoding)
 
 
-def robots_links(body: bytes, url: str, charset: str | None) -> list[Link]:
+def robots_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
     """Return links to the sitemaps listed in a robots.txt."""
-    return [Link(sitemap) for sitemap in sitemaps_in_robots(body.decode("utf-8", "replace"))]
+    sitemaps = sitemaps_in_robots(body.decode("utf-8", "replace"), url)
+    return ExtractedLinks([Link(sitemap) for sitemap in sitemaps], "UTF-8")
+
+
+def text_sitemap_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
+    """Return the links of a sitemap that is a text: an absolute URL on each line."""
+    text, encoding = decode_text(body[:MAX_SITEMAP_BYTES], charset)
+    lines = (line.strip() for line in text.splitlines())
+    references = ((line, LinkKind.NAVIGATION) for line in lines if line.lower().startswith(SCHEMES))
+    return ExtractedLinks(absolute_links(references, url), encoding)
 
 
 EXTRACTORS: dict[str, Extractor] = {
@@ -130,8 +151,9 @@ def extractor_for(body: bytes, media_type: str, url: str) -> Extractor | None:
         return reader
     if media_type.endswith("+xml"):
         return xml_links
-    if media_type == "text/plain" and path_of(url) == "/robots.txt":
-        return robots_links
+    if media_type == "text/plain":
+        path = path_of(url)
+        return robots_links if path == "/robots.txt" else text_sitemap_links if _TEXT_SITEMAP.search(path) else None
     if media_type in ("", "application/octet-stream"):
         return _sniffed(body, url)
     return None

@@ -80,6 +80,8 @@ UNVISITED_RELS = frozenset(
         "wlwmanifest",
     }
 )
+HINT_RELS = frozenset({"dns-prefetch", "preconnect", "prefetch", "prerender"})
+"""Relations by which a browser connects to a server that the reader has not chosen."""
 PREVIEW_IMAGES = frozenset(
     {
         "msapplication-tileimage",
@@ -104,6 +106,10 @@ def _asks_for_requisite(attributes: Attributes) -> bool:
 def _leads_on(attributes: Attributes) -> bool:
     rels = _rels(attributes)
     return REQUISITE_RELS.isdisjoint(rels) and UNVISITED_RELS.isdisjoint(rels)
+
+
+def _hints(attributes: Attributes) -> bool:
+    return not HINT_RELS.isdisjoint(_rels(attributes))
 
 
 def _refreshes(attributes: Attributes) -> bool:
@@ -228,9 +234,9 @@ SVG: LinkPlaces = {
 """Additional places of SVG, in HTML or alone."""
 
 UNVISITED: LinkPlaces = {
-    "a": (LinkPlace("ping", NAVIGATION, ValueForm.SPACED),),
+    "a": (LinkPlace("ping", REQUISITE, ValueForm.SPACED),),
     "applet": (LinkPlace("codebase", NAVIGATION, ValueForm.DIRECTORY),),
-    "area": (LinkPlace("ping", NAVIGATION, ValueForm.SPACED),),
+    "area": (LinkPlace("ping", REQUISITE, ValueForm.SPACED),),
     "button": (LinkPlace("formaction", NAVIGATION),),
     "form": (LinkPlace("action", NAVIGATION),),
     "head": (LinkPlace("profile", NAVIGATION, ValueForm.SPACED),),
@@ -239,6 +245,9 @@ UNVISITED: LinkPlaces = {
     "object": (LinkPlace("codebase", NAVIGATION, ValueForm.DIRECTORY),),
 }
 """Addresses that are not collected, but converted in a mirror."""
+
+HINT = LinkPlace("href", REQUISITE, when=_hints)
+"""Place of a ``link`` that a browser loads, or connects to, in advance."""
 
 INTEGRITY_ATTRIBUTES = ("integrity", "crossorigin")
 """Attributes about the target of a link that are wrong for its copy, and removed."""

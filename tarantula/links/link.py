@@ -24,3 +24,11 @@ class Link(NamedTuple):
 
     url: str
     kind: LinkKind = LinkKind.NAVIGATION
+
+
+class ExtractedLinks(NamedTuple):
+    """Links of a document, and the encoding in which they were read."""
+
+    links: list[Link]
+    encoding: str | None = None
+    """WHATWG name; ``None`` if the document is not a text that holds links."""

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import NamedTuple, Self
 
-from turbohtml import CData, Document, Element, HTMLParseError, Text, parse, parse_xml
+from turbohtml import CData, Document, Element, HTMLParseError, Namespace, Text, parse, parse_xml
 
 from tarantula.links.character_references import repair_entities
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.links.grammar import ANY_ELEMENT, HTML, SVG, LinkPlaces, ValueForm
-from tarantula.links.link import Link
+from tarantula.links.link import ExtractedLinks
 from tarantula.links.resolve import Reference, absolute_links, join_reference
+from tarantula.links.stylesheet_instructions import stylesheet_references
 from tarantula.links.values import REFERENCE_READERS, SPACE
 
 MAX_BASE_ELEMENTS = 10
@@ -51,20 +52,21 @@ def _together(*grammars: LinkPlaces) -> LinkPlaces:
 EXTRACTED_PLACES = PlaceTables.of()
 
 
-def html_links(body: bytes, url: str, charset: str | None) -> list[Link]:
+def html_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
     """Return the links of an HTML document."""
+    # The parser decides as `html_encoding` does, and parses only once.
     document = _parsed(body, encoding_by_label(charset))
     return _links(document, url, document.encoding)
 
 
-def xml_markup_links(body: bytes, url: str, charset: str | None) -> list[Link]:
+def xml_markup_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
     """Return the links of an XHTML or SVG document; parse it as HTML if it is not well-formed."""
     text, encoding = decode_text(body, charset)
     try:
         document = parse_xml(repair_entities(text))
     except HTMLParseError:
-        document = _parsed(text)
-    return _links(document, url, encoding)
+        return _links(_parsed(text), url, encoding)
+    return _links(document, url, encoding, stylesheet_references(text))
 
 
 def _parsed(markup: bytes | str, encoding: str | None = None) -> Document:
@@ -77,18 +79,18 @@ def parse_html(markup: bytes | str, encoding: str | None = None, *, positions: b
     return parse(markup, encoding=encoding, positions=positions, scripting=True, allow_declarative_shadow_roots=False)
 
 
-def _links(document: Document, url: str, encoding: str | None) -> list[Link]:
+def _links(document: Document, url: str, encoding: str | None, before: Iterable[Reference] = ()) -> ExtractedLinks:
     base = base_of(document, url)[0]
-    references: list[Reference] = []
+    references = list(before)
     _read(document, references, base, MAX_NESTED_PAGES)
-    return absolute_links(references, url, base, encoding)
+    return ExtractedLinks(absolute_links(references, url, base, encoding), encoding)
 
 
 def base_of(document: Document, url: str, decoded: Callable[[str], str] = str) -> tuple[str, Element | None]:
     """Return the base URL and its element: HTML, "document base URL", the first ``base`` with a usable href."""
     for element in islice(document.iter_elements("base"), MAX_BASE_ELEMENTS):
         href = element.attr("href")
-        if href is not None and element.closest("template") is None:
+        if href is not None and element.namespace is not Namespace.SVG and element.closest("template") is None:
             base = join_reference(url, decoded(href))
             return (base, element) if base and not base.startswith(_UNFIT_BASES) else (url, None)
     return url, None
@@ -103,13 +105,26 @@ def _read(document: Document, references: list[Reference], base: str, depth: int
                 continue
             if form is _MARKUP:
                 if depth:
-                    _read(_parsed(value), references, base, depth - 1)
+                    _read_nested(_parsed(value), references, base, depth - 1, has_own_base=attribute is not None)
             elif codebase and (directory := element.attr(codebase)):
                 references.extend((one, kind) for one in _below(base, directory, REFERENCE_READERS[form](value)))
             elif form is _ONE:
                 references.append((value, kind))
             else:
                 references.extend((one, kind) for one in REFERENCE_READERS[form](value))
+
+
+def _read_nested(page: Document, references: list[Reference], base: str, depth: int, *, has_own_base: bool) -> None:
+    """Read a page in a page; one in an attribute is a document of its own, which may have another base."""
+    own_base = base_of(page, base)[0] if has_own_base else base
+    if own_base == base:
+        _read(page, references, base, depth)
+        return
+    inner: list[Reference] = []
+    _read(page, inner, own_base, depth)
+    for written, kind in inner:
+        if reference := written.strip(SPACE):
+            references.append((join_reference(own_base, reference) or "", kind))
 
 
 def elements_and_places(document: Document, tables: PlaceTables) -> tuple[Iterator[Element], LinkPlaces]:

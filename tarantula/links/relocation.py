@@ -69,6 +69,8 @@ class Replacement(NamedTuple):
 
 
 UNKNOWN_REPLACEMENT = Replacement("", "", False)
+NOT_LOADED = "about:blank#"
+"""Start of the placeholder of a requisite that has no copy; its URL follows. Browsers request nothing."""
 
 
 class ReplacementCache(dict[str, str]):
@@ -114,8 +116,12 @@ Locate = Callable[[str, bool], LinkDestination]
 class Relocator:
     """Finds destinations of references, with caches: the pages of a directory share most references."""
 
-    def __init__(self, locate: Locate, paths: Mapping[str, str] | None = None) -> None:
-        """Use *paths* (copies by URL) first, and *locate* for all other addresses."""
+    def __init__(self, locate: Locate, paths: Mapping[str, str] | None = None, live_requests: bool = True) -> None:
+        """Use *paths* (copies by URL) first, and *locate* for all other addresses.
+
+        Without *live_requests* a requisite that has no copy gets a placeholder, so that no page loads it from the web.
+        """
+        self.live_requests = live_requests
         self._locate = locate
         self._paths = paths or {}
         self._elsewhere = cache(self._written_elsewhere)
@@ -129,7 +135,7 @@ class Relocator:
             return None
         destination = self._locate(target, requisite)
         stays = destination.path is None and destination.url == target and address.lower().startswith(SCHEMES)
-        return None if stays else destination
+        return None if stays and (self.live_requests or not requisite) else destination
 
     def known_destination(self, url: str, base: str, address: str, requisite: bool) -> LinkDestination | None:
         """Return the destination of a reference that resolves to *url*, if that is canonical."""
@@ -184,11 +190,14 @@ class FolderReplacements:
             return UNKNOWN_REPLACEMENT
         if len(memory) >= CACHED_REFERENCES:
             memory.clear()
-        known = memory[address] = self.replacement_to(self._relocator.known_destination(*guess, address, requisite))
+        destination = self._relocator.known_destination(*guess, address, requisite)
+        known = memory[address] = self.replacement_to(destination, requisite)
         return known
 
-    def replacement_to(self, destination: LinkDestination | None) -> Replacement | None:
+    def replacement_to(self, destination: LinkDestination | None, requisite: bool) -> Replacement | None:
         """Return the replacement of a reference to a destination."""
+        if requisite and destination and destination.path is None and not self._relocator.live_requests:
+            return Replacement(NOT_LOADED + destination.url, "", False)
         return replacement_for(destination, self._paths_up)
 
     def _named_here(self, address: str) -> Replacement | None:
@@ -247,12 +256,17 @@ class PageReferences:
             return replacement
         if not address:
             return None if kind or self.base == self.url else self._to_base()
-        return self._memory.replacement_to(self._relocator.destination(self.base, address, bool(kind)))
+        requisite = bool(kind)
+        return self._memory.replacement_to(self._relocator.destination(self.base, address, requisite), requisite)
 
     def _to_base(self) -> Replacement:
-        return self._memory.replacement_to(self._relocator.destination(self.base, self.base, False)) or Replacement(
-            self.base, "", False
-        )
+        destination = self._relocator.destination(self.base, self.base, False)
+        return self._memory.replacement_to(destination, False) or Replacement(self.base, "", False)
+
+    @property
+    def live_requests(self) -> bool:
+        """Whether the page may load what has no copy from the web."""
+        return self._relocator.live_requests
 
     def absolute(self, address: str) -> str | None:
         """Return the absolute URL of a reference."""

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from tarantula.links import values
 from tarantula.links.character_references import escape_value, unescape_value
-from tarantula.links.grammar import INTEGRITY_ATTRIBUTES, UNVISITED, LinkPlace, ValueForm
+from tarantula.links.grammar import HINT, INTEGRITY_ATTRIBUTES, UNVISITED, LinkPlace, LinkPlaces, ValueForm
 from tarantula.links.link import LinkKind
 from tarantula.links.markup import PlaceTables
 from tarantula.links.relocation import PageReferences, Replacement
@@ -98,8 +98,18 @@ def _ascii(fragment: str) -> str:
     return "".join(one if one.isascii() else "".join(f"%{byte:02X}" for byte in one.encode()) for one in fragment)
 
 
-CONVERTED_PLACES = PlaceTables.of(UNVISITED)
+def _as_loaded(places_of: LinkPlaces) -> LinkPlaces:
+    """Return the places with the kinds by which browsers load them, which previews of a page are not."""
+    previews = tuple(place._replace(kind=LinkKind.NAVIGATION) for place in places_of["meta"])
+    return {**places_of, "link": (HINT, *places_of["link"]), "meta": previews}
+
+
+CONVERTED_PLACES = PlaceTables(*map(_as_loaded, PlaceTables.of(UNVISITED)))
 POLICY = "content-security-policy"
+MIRROR_POLICY = "default-src 'self' file: data: blob: 'unsafe-inline' 'unsafe-eval'"
+"""Policy of a copy that loads nothing from the web, not even by a script."""
+REFRESH_OFF = "off: "
+"""Start of the content of a ``meta`` refresh that would leave the mirror; browsers ignore it."""
 
 
 class TagAttributes(Protocol):
@@ -168,12 +178,20 @@ class TagRewriter(ReferenceRewriter):
         """Replace the references in a value by its form; return whether one leads to a copy."""
         start, end, quote = written
         if form in SPANS:
-            return self.value(start, end, form, kind, in_quotes(quote))
+            led_to_copy = self.value(start, end, form, kind, in_quotes(quote))
+            if form is ValueForm.REFRESH and not led_to_copy and not self.page.live_requests:
+                self._stop_refresh(start, end)
+            return led_to_copy
         if form is ValueForm.MARKUP:
             self.inner_page(written)
         elif form is ValueForm.DIRECTORY:
             self._directory(written)
         return False
+
+    def _stop_refresh(self, start: int, end: int) -> None:
+        """Switch off a refresh to another address, but not one that only reloads the copy."""
+        if list(SPANS[ValueForm.REFRESH](unescape_value(self.source.shape[start:end]).value)):
+            self.edits.append((start, start, REFRESH_OFF))
 
     def inner_page(self, written: ValueSpan) -> None:
         """Convert a nested page in an attribute; overridden for HTML."""

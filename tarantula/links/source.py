@@ -8,15 +8,11 @@ from functools import cache
 from itertools import accumulate
 from typing import NamedTuple, Self
 
-from turbohtml import Element, parse
+from turbohtml import Element
 
-from tarantula.links.charset import BYTE_ORDER_MARKS, detect_encoding, encoding_by_label
+from tarantula.links.charset import html_encoding, text_encoding
 from tarantula.links.markup import parse_html
 
-PRESCAN_BYTES = 1024
-"""HTML, "prescan a byte stream": first bytes in which a page may declare its charset."""
-
-_MARKED = tuple(mark for mark, _ in BYTE_ORDER_MARKS)
 _UTF_16 = ("UTF-16LE", "UTF-16BE")
 _PAIRS = "[\x81-\xfe][\x40-\x7e\x80-\xfe]"
 # In these encodings bytes of a character may look like a quote, a bracket or a backslash.
@@ -48,16 +44,13 @@ class SourceText(NamedTuple):
 
     @classmethod
     def of_html(cls, body: bytes, label: str | None) -> Self:
-        """Return the source of an HTML document; *label* is the charset of the HTTP header."""
-        if body.startswith(_MARKED):
-            return cls._of(body, *next(mark for mark in BYTE_ORDER_MARKS if body.startswith(mark[0])))
-        named = encoding_by_label(label) or parse(body[:PRESCAN_BYTES]).encoding
-        return cls._of(body, b"", named or "windows-1252")
+        """Return the source of an HTML document; *label* is its stored encoding or the charset of the HTTP header."""
+        return cls._of(body, *html_encoding(body, label))
 
     @classmethod
     def of_text(cls, body: bytes, label: str | None) -> Self:
         """Return the source of a stylesheet or an XML document."""
-        return cls._of(body, *detect_encoding(body, label))
+        return cls._of(body, *text_encoding(body, label))
 
     @classmethod
     def _of(cls, body: bytes, mark: bytes, encoding: str) -> Self:
@@ -125,6 +118,17 @@ def plain_anchors(markup: str) -> list[str]:
     A match may also be in a comment; the parser decides.
     """
     return _PLAIN_ANCHOR.split(markup)
+
+
+PROLOGUE = r"(?:\s|<!--(?!-?>).*?--!?>|<!--->|<!-->|<\?[^>]*>)*(?:<!doctype[^>]*>)?"
+"""Pattern of the comments and the document type at the beginning of a page; any case, dots match line ends."""
+_PROLOGUE = re.compile(PROLOGUE, re.IGNORECASE | re.DOTALL)
+
+
+def end_of_prologue(text: str) -> int:
+    """Return the end of the comments and the document type at the beginning of a page."""
+    prologue = _PROLOGUE.match(text)
+    return prologue.end() if prologue else 0
 
 
 def end_of_tag(text: str, start: int) -> int | None:

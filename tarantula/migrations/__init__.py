@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS = tuple(f"{number:04}" for number in range(1, 16))
 """All versions of the schema, oldest first, listed here so that checking a current database costs one query."""
 
 HEAD = REVISIONS[-1]
@@ -49,13 +49,17 @@ def _usable_version(connection: Connection) -> str | None:
     version = _stored_version(connection) if "alembic_version" in tables else None
     if version is None and tables & FIRST_TABLES:
         raise TarantulaError(
-            f"The database {display_name(connection.engine.url)} belongs to another program: it has tables of the same "
-            "names as ours. Name another with TARANTULA_DATABASE_URL."
+            "The database {database} belongs to another program: it has tables of the same "
+            "names as ours. Name another with TARANTULA_DATABASE_URL.",
+            database=display_name(connection.engine.url),
         )
     if version is not None and version not in REVISIONS:
         raise TarantulaError(
-            f"The database {display_name(connection.engine.url)} is of a newer version ({version}) than this program, "
-            f"which knows {HEAD}. Install a newer Tarântula."
+            "The database {database} is of a newer version ({version}) than this program, "
+            "which knows {head}. Install a newer Tarântula.",
+            database=display_name(connection.engine.url),
+            version=version,
+            head=HEAD,
         )
     return version
 

@@ -14,13 +14,14 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import reason_fields
-from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
+from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState, Shortage
 from tarantula.models import Collector, Document, Item, Server
 from tarantula.progress.counts import HISTORY_SECONDS, UNFINISHED_STATES, DutyCycle, ItemCounts
 from tarantula.publications.config import PublicationConfig
 from tarantula.store import server_settings
 from tarantula.store.listings import find_item
-from tarantula.store.liveness import database_time, live_collectors
+from tarantula.store.liveness import LiveCollector, database_time, live_collectors, pauses
+from tarantula.store.warc_files import ReadBack, read_back
 
 
 class StateCount(BaseModel):
@@ -89,12 +90,18 @@ class ItemSnapshot(BaseModel):
     seconds_left: int | None
     """Estimated time until no document waits, at the speed of the last minute; ``None`` if unknown."""
     collectors: int
+    paused_for: list[Shortage]
+    """Why collectors of the item pause; empty if none does."""
     states: list[StateCount]
     servers: list[ServerProgress]
     last: list[RecentDocument]
     """Latest first."""
     speed: SpeedHistory
     log: list[str]
+    verified_at: datetime | None
+    """When all its files had been read back."""
+    read_back: ReadBack | None
+    """How much of it was read back, if it is not verified; ``None`` while it is collected."""
 
 
 BUSIEST_SERVERS = 8
@@ -203,7 +210,7 @@ class ItemWatch:
             self._server_list = ServerList(item)
         self._server_cycle = DutyCycle(at_least=1.0, at_most=5.0)
         self._servers: list[ServerProgress] = []
-        self._collectors = 0
+        self._collectors: list[LiveCollector] = []
 
     def snapshot(self) -> ItemSnapshot:
         """Return the present snapshot."""
@@ -214,9 +221,9 @@ class ItemWatch:
             if self._server_cycle.is_due():
                 with self._server_cycle.measured():
                     self._servers = self._server_list.update(session, self._counts)
-                    self._collectors = sum(
-                        worker.item_id == item.id for worker in live_collectors(session.connection())
-                    )
+                    self._collectors = [
+                        worker for worker in live_collectors(session.connection()) if worker.item_id == item.id
+                    ]
             return self._snapshot(session, item, now)
 
     def _snapshot(self, session: Session, item: Item, now: datetime) -> ItemSnapshot:
@@ -240,12 +247,15 @@ class ItemWatch:
             bytes=counts.bytes,
             per_second=round(self._per_second(now, SPEED_SECONDS), 1),
             seconds_left=self._seconds_left(now) if is_alive else None,
-            collectors=self._collectors,
+            collectors=len(self._collectors),
+            paused_for=pauses(self._collectors).get(item.id, []),
             states=[StateCount(state=state, documents=number) for state, number in states.most_common()],
             servers=self._servers,
             last=_latest_documents(session, item.id),
             speed=self._speed(now),
             log=read_log_tail(self._directory, LOG_LINES),
+            verified_at=item.verified_at,
+            read_back=read_back(session, [item]).get(item.id),
         )
 
     def _per_second(self, now: datetime, seconds: int) -> float:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
-from typing import NamedTuple
+from typing import Any
 
-from tarantula.core.messages import did_you_mean
+from tarantula.core.messages import Message, did_you_mean
+from tarantula.core.reasons import Reason, reason_fields
 
 
 class IndicatorUnit(Enum):
@@ -28,26 +29,29 @@ class RuleEffect(StrEnum):
     """The item is not complete."""
 
 
-class IndicatorMeasure(NamedTuple):
-    """An indicator that rules can refer to, with the sentence that reports its value."""
-
-    unit: IndicatorUnit
-    sentence: str
-
-
 MEASURES = {
-    "errors": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the requested documents failed"),
-    "waiting": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents are still waiting"),
-    "collected": IndicatorMeasure(IndicatorUnit.NUMBER, "{} documents were collected"),
-    "documents": IndicatorMeasure(IndicatorUnit.PERCENT, "The number of documents changed by {}"),
-    "bytes": IndicatorMeasure(IndicatorUnit.PERCENT, "The bytes changed by {}"),
-    "missing-requisites": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the page requisites are missing"),
-    "vanished-servers": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the servers of the previous item are gone"),
-    "vanished-types": IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the types of the previous item are gone"),
-    "base-missing": IndicatorMeasure(IndicatorUnit.FLAG, "The base document was not collected"),
-    "base-changed": IndicatorMeasure(IndicatorUnit.FLAG, "The base document changed"),
+    "errors": IndicatorUnit.PERCENT,
+    "waiting": IndicatorUnit.PERCENT,
+    "collected": IndicatorUnit.NUMBER,
+    "documents": IndicatorUnit.PERCENT,
+    "bytes": IndicatorUnit.PERCENT,
+    "missing-requisites": IndicatorUnit.PERCENT,
+    "vanished-servers": IndicatorUnit.PERCENT,
+    "vanished-types": IndicatorUnit.PERCENT,
+    "base-missing": IndicatorUnit.FLAG,
+    "base-changed": IndicatorUnit.FLAG,
+    "mirror-missing": IndicatorUnit.PERCENT,
+    "missing-bodies": IndicatorUnit.NUMBER,
+    "damaged-files": IndicatorUnit.NUMBER,
 }
-STATE_MEASURE = IndicatorMeasure(IndicatorUnit.PERCENT, "{} of the documents have that state")
+"""Indicators that rules can refer to, with their units; the reasons of fired rules are in `tarantula.core.reasons`."""
+FIXITY_REASONS = frozenset({"indicator_missing_bodies", "indicator_damaged_files"})
+"""Codes of reasons that later checks of stored files change."""
+ALWAYS_INCOMPLETE = ("missing-bodies > 0", "mirror-missing > 0%")
+ALWAYS_ATTENTION = ("damaged-files > 0",)
+"""Rules that apply to every item: what cannot be read is not complete, whatever the publication says."""
+STATE_UNIT = IndicatorUnit.PERCENT
+"""Unit of the share of a state."""
 
 IndicatorValues = Mapping[str, float | None]
 """Values of the indicators; None if unknown. A state without a value has no documents."""
@@ -66,12 +70,12 @@ class AttentionRule:
     def __str__(self) -> str:
         if not self.sign:
             return self.indicator
-        return f"{self.indicator} {self.sign} {_decimal(self.limit, 6)}{self.measure.unit.value}"
+        return f"{self.indicator} {self.sign} {_decimal(self.limit, 6)}{self.unit.value}"
 
     @property
-    def measure(self) -> IndicatorMeasure:
-        """The measure of its indicator."""
-        return MEASURES.get(self.indicator, STATE_MEASURE)
+    def unit(self) -> IndicatorUnit:
+        """The unit of its indicator."""
+        return MEASURES.get(self.indicator, STATE_UNIT)
 
     def fires(self, values: IndicatorValues) -> bool:
         """Whether the rule is violated; an unknown value never fires."""
@@ -95,22 +99,31 @@ class FiredRule:
     effect: str
     value: float
     reason: str
+    """English sentence of the reason."""
+    reason_code: str
+    reason_parameters: dict[str, Any]
 
 
 def parse_rule(text: str) -> AttentionRule:
     """Parse a rule; raise ValueError with a message for people."""
     found = _RULE.fullmatch(text.strip().lower())
     if found is None:
-        raise ValueError(f"{text[:80]!r} is not a rule. Write it as 'errors > 20%', '404 > 10%' or base-missing.")
+        raise ValueError(
+            Message("{text!r} is not a rule. Write it as 'errors > 20%', '404 > 10%' or base-missing.", text=text[:80])
+        )
     name, sign, limit, percent = found.groups()
     if name not in MEASURES and not name.lstrip("-").isdigit():
         raise ValueError(
-            f"There is no indicator {name!r}.{did_you_mean(name, MEASURES)} There are {', '.join(MEASURES)}, "
-            "and the numbers of states."
+            Message(
+                "There is no indicator {name!r}.{hint} There are {indicators}, and the numbers of states.",
+                name=name,
+                hint=did_you_mean(name, MEASURES),
+                indicators=", ".join(MEASURES),
+            )
         )
-    unit = MEASURES.get(name, STATE_MEASURE).unit
+    unit = MEASURES.get(name, STATE_UNIT)
     if (unit is IndicatorUnit.FLAG) != (sign is None) or (sign and (unit is IndicatorUnit.PERCENT) != bool(percent)):
-        raise ValueError(f"{text[:80]!r} is not a rule: {_how_to_write(name, unit)}.")
+        raise ValueError(Message("{text!r} is not a rule: {how}.", text=text[:80], how=_how_to_write(name, unit)))
     return AttentionRule(name, sign or "", float(limit or 0))
 
 
@@ -120,22 +133,23 @@ def check_rule(text: str) -> str:
 
 
 def evaluate_rules(values: IndicatorValues, attention: list[str], incomplete: list[str]) -> list[FiredRule]:
-    """Return the rules that fire, those of *incomplete* first."""
-    rules = [(rule, RuleEffect.INCOMPLETE) for rule in incomplete] + [
-        (rule, RuleEffect.ATTENTION) for rule in attention
+    """Return the rules that fire, with those of all publications: those of *incomplete* first."""
+    rules = [(rule, RuleEffect.INCOMPLETE) for rule in dict.fromkeys((*ALWAYS_INCOMPLETE, *incomplete))] + [
+        (rule, RuleEffect.ATTENTION) for rule in dict.fromkeys((*ALWAYS_ATTENTION, *attention))
     ]
     return [_fired(rule, effect, values) for text, effect in rules if (rule := parse_rule(text)).fires(values)]
 
 
-def fired_sentence(rule: AttentionRule, value: float) -> str:
-    """Return the sentence that reports a fired rule with the value of its indicator."""
-    sentence = rule.measure.sentence.format(_decimal(value, 1) + rule.measure.unit.value)
-    return f"{sentence} ({rule})."
-
-
 def _fired(rule: AttentionRule, effect: RuleEffect, values: IndicatorValues) -> FiredRule:
     value = rule.value(values) or 0.0
-    return FiredRule(str(rule), effect, round(value, 2), fired_sentence(rule, value))
+    return FiredRule(str(rule), effect, round(value, 2), **reason_fields(_reason(rule, value)))
+
+
+def _reason(rule: AttentionRule, value: float) -> Reason:
+    indicator = rule.indicator.replace("-", "_") if rule.indicator in MEASURES else "state"
+    if rule.unit is IndicatorUnit.FLAG:
+        return Reason.of(f"indicator_{indicator}", rule=str(rule))
+    return Reason.of(f"indicator_{indicator}", value=_decimal(value, 1) + rule.unit.value, rule=str(rule))
 
 
 def _how_to_write(name: str, unit: IndicatorUnit) -> str:

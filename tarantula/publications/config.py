@@ -7,8 +7,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.core.urls import server_of
 from tarantula.publications.fields import (
     AddressesField,
@@ -48,7 +49,7 @@ class PublicationConfig(BaseModel):
     """URL of the base document; its host is the base server."""
     description: TextField = ""
     """A description for people."""
-    depth: Annotated[int, AfterValidator(at_least(0, "The depth"))] = 5
+    depth: Annotated[int, AfterValidator(at_least(0, Message("The depth")))] = 5
     """Maximum link depth, counted from the base document."""
     every: PeriodField = "once"
     """once, hourly, daily, weekly, monthly, yearly, or a cron line."""
@@ -70,24 +71,28 @@ class PublicationConfig(BaseModel):
     """Servers in addition to the base server: a name, an address, .domain, or a pattern such as 127.0.0.*"""
     exclude: ServersField = Field(default_factory=list)
     """Servers that are not collected, even if accepted."""
-    max_size: Annotated[int, AfterValidator(more_than_zero("The maximum size"))] = 50_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero(Message("The maximum size")))] = 50_000_000
     """Maximum size of a document, in bytes."""
-    timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 300.0
+    timeout: Annotated[float, AfterValidator(more_than_zero(Message("The timeout")))] = 300.0
     """Timeout of one document, in seconds."""
-    delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
+    delay: Annotated[float, AfterValidator(at_least(0, Message("The delay")))] = 1.0
     """Seconds between two visits to a server."""
-    per_server: Annotated[int, AfterValidator(at_least(1, "The number of parallel requests to one server"))] = 1
+    per_server: Annotated[
+        int, AfterValidator(at_least(1, Message("The number of parallel requests to one server")))
+    ] = 1
     """Parallel requests to one server."""
     strategy: StrategyField = "breadth-first"
     """depth-first, breadth-first, best-first, or the import path of a class."""
     convert: bool = True
     """Whether links are converted when it is archived."""
+    live_requests: bool = False
+    """Whether pages of the mirror may load from the web what was not collected."""
     render: bool = False
     """Whether pages are collected through a browser."""
     keep_refused: bool = True
     """Whether URLs refused by scope are stored as rows."""
     allow_private: bool = False
-    """Whether private addresses may be visited if the base document is at a public one."""
+    """Whether private addresses may be visited that the base and the accepted servers are not written as."""
     notify: AddressesField = Field(default_factory=list)
     """Apprise addresses to notify when an item ends or needs attention, as mailto://user:password@example.org."""
     attention: RulesField = Field(default_factory=lambda: list(DEFAULT_ATTENTION_RULES))
@@ -112,16 +117,22 @@ class PublicationConfig(BaseModel):
     def _no_contradictions(self) -> Self:
         for server in self.exclude:
             if server in self.accept:
-                raise ValueError(f"The server {server} is both accepted and excluded.")
+                raise ValueError(Message("The server {server} is both accepted and excluded.", server=server))
             if self._is_base_server(parse_pattern(server)):
-                raise ValueError(f"The server {server} cannot be excluded: it is the server of the base document.")
+                raise ValueError(
+                    Message(
+                        "The server {server} cannot be excluded: it is the server of the base document.", server=server
+                    )
+                )
         for mime in self.exclude_types:
             if mime in self.add_types:
-                raise ValueError(f"The type {mime} is both added and excluded.")
+                raise ValueError(Message("The type {mime} is both added and excluded.", mime=mime))
         if self.refresh and not self.keep_once:
-            raise ValueError("A refreshed publication needs keep_once: its items use the bodies of earlier items.")
+            raise ValueError(
+                Message("A refreshed publication needs keep_once: its items use the bodies of earlier items.")
+            )
         if self.refresh and self.every == "once" and self.max_duration is None:
-            raise ValueError("A refreshed publication needs a period or a maximum duration.")
+            raise ValueError(Message("A refreshed publication needs a period or a maximum duration."))
         return self
 
     def _is_base_server(self, pattern: ServerPattern) -> bool:
@@ -134,5 +145,5 @@ def read_config(values: Mapping[str, Any]) -> PublicationConfig:
     try:
         return PublicationConfig.model_validate(dict(values))
     except ValidationError as error:
-        lines = messages.validation_messages(error, PublicationConfig.model_fields)
-        raise TarantulaError("\n".join(lines)) from error
+        lines = validation.validation_messages(error, PublicationConfig.model_fields)
+        raise TarantulaError(join_messages(lines)) from error

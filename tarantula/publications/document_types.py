@@ -37,9 +37,9 @@ def add_type(session: Session, mime: str, suffixes: Sequence[str], description: 
     """Add a type; *suffixes* are its extensions."""
     mime = _checked(check_type, mime)
     if "*" in mime:
-        raise TarantulaError(f"{mime} matches many types; add them one by one.")
+        raise TarantulaError("{mime} matches many types; add them one by one.", mime=mime)
     if session.get(DocumentType, mime):
-        raise ConflictError(f"The type {mime} already exists.")
+        raise ConflictError("The type {mime} already exists.", mime=mime)
     row = DocumentType(
         mime=mime, extensions=[_extension(suffix) for suffix in suffixes], description=_description(description)
     )
@@ -53,7 +53,9 @@ def get_type(session: Session, mime: str) -> DocumentType:
     row = session.get(DocumentType, mime.lower()) if mime.isascii() else None
     if row is None:
         near = did_you_mean(mime, session.scalars(select(DocumentType.mime)))
-        raise TarantulaError(f"There is no type {mime[:80]!r}.{near} `tarantula type list` shows them.")
+        raise TarantulaError(
+            "There is no type {mime!r}.{hint} `tarantula type list` shows them.", mime=mime[:80], hint=near
+        )
     return row
 
 
@@ -70,7 +72,9 @@ def get_profile(session: Session, name: str) -> Profile:
     profile = session.get(Profile, name) if name.isascii() else None
     if profile is None:
         near = did_you_mean(name, session.scalars(select(Profile.name)))
-        raise NotFoundError(f"There is no profile {name!r}.{near} `tarantula profile list` shows them.")
+        raise NotFoundError(
+            "There is no profile {name!r}.{hint} `tarantula profile list` shows them.", name=name, hint=near
+        )
     return profile
 
 
@@ -78,7 +82,7 @@ def add_profile(session: Session, name: str, mimes: Sequence[str], description: 
     """Add a profile with some types."""
     name = _checked(check_name, name)
     if session.get(Profile, name):
-        raise ConflictError(f"There is a profile {name} already. `tarantula profile edit` changes it.")
+        raise ConflictError("There is a profile {name} already. `tarantula profile edit` changes it.", name=name)
     profile = Profile(name=name, types=_types(mimes), description=_description(description))
     session.add(profile)
     session.flush()
@@ -114,13 +118,17 @@ def _types(mimes: Sequence[str]) -> list[str]:
 def _extension(suffix: str) -> str:
     extension = suffix.strip().removeprefix(".").lower()
     if not _EXTENSION.fullmatch(extension):
-        raise TarantulaError(f"{suffix[:40]!r} is not an extension. Write it as pdf or .pdf.")
+        raise TarantulaError("{suffix!r} is not an extension. Write it as pdf or .pdf.", suffix=suffix[:40])
     return extension
 
 
 def _description(text: str) -> str:
     if len(text) > LONGEST_DESCRIPTION:
-        raise TarantulaError(f"The description has {len(text)} letters, and {LONGEST_DESCRIPTION} is the limit.")
+        raise TarantulaError(
+            "The description has {length} letters, and {limit} is the limit.",
+            length=len(text),
+            limit=LONGEST_DESCRIPTION,
+        )
     return text.strip()
 
 

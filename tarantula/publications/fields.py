@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
+from tarantula.core.messages import Message
 from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
 from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, canonical, is_web
 from tarantula.frontier.strategies import STRATEGIES
@@ -24,9 +25,13 @@ def apprise_plugin(address: str) -> Any:
     with warnings.catch_warnings():
         # Some plugins import modules that are deprecated in newer versions of Python.
         warnings.simplefilter("ignore")
-        from apprise import Apprise
+        from apprise import Apprise, AppriseAsset
 
-        return Apprise.instantiate(address)
+        plugin = Apprise.instantiate(address, asset=AppriseAsset(http_redirects=False))
+        if plugin is not None:
+            # Whatever the address says: a redirect would take the message, and its credentials, elsewhere.
+            plugin.redirects = False
+        return plugin
 
 
 def check_notification_address(address: str) -> str:
@@ -34,8 +39,11 @@ def check_notification_address(address: str) -> str:
     if apprise_plugin(address) is None:
         # Addresses may contain passwords: show only the scheme.
         raise ValueError(
-            f"Apprise does not support addresses that start with {address.partition('://')[0][:20]!r}. "
-            "Write it as mailto://user:password@example.org or json://host/path."
+            Message(
+                "Apprise does not support addresses that start with {scheme!r}. "
+                "Write it as mailto://user:password@example.org or json://host/path.",
+                scheme=address.partition("://")[0][:20],
+            )
         )
     return address
 
@@ -60,14 +68,21 @@ _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 def check_name(name: str) -> str:
     """Refuse a name that cannot be part of a file name, a command and a urn."""
     if len(name) > LONGEST_NAME:
-        raise ValueError(f"The name has {len(name)} letters, and {LONGEST_NAME} is the limit.")
+        raise ValueError(
+            Message("The name has {length} letters, and {limit} is the limit.", length=len(name), limit=LONGEST_NAME)
+        )
     if not _NAME.fullmatch(name):
         raise ValueError(
-            f"The name {name!r} cannot be used: a name is made of the letters a to z, digits, dots, - and _, "
-            "and begins with neither a dot nor a -."
+            Message(
+                "The name {name!r} cannot be used: a name is made of the letters a to z, digits, dots, - and _, "
+                "and begins with neither a dot nor a -.",
+                name=name,
+            )
         )
     if name.lower() == RESERVED_NAME:
-        raise ValueError(f"The name {name!r} is taken: `scrapy crawl publication` means any publication.")
+        raise ValueError(
+            Message("The name {name!r} is taken: `scrapy crawl publication` means any publication.", name=name)
+        )
     return name
 
 
@@ -76,19 +91,34 @@ def read_base_url(text: str) -> str:
     text, shown = with_scheme(text), repr(text.strip()[:80])
     scheme = _SCHEME.match(text)
     if scheme and scheme[0].lower() not in ("http://", "https://"):
-        raise ValueError(f"The base document {shown} is not on the web: its URL begins with http:// or https://.")
+        raise ValueError(
+            Message(
+                "The base document {shown} is not on the web: its URL begins with http:// or https://.", shown=shown
+            )
+        )
     if not _HOST.match(text):
-        raise ValueError(f"The base document {shown} has no host. Write it as http://www.fc.ul.pt/index.html.")
+        raise ValueError(
+            Message("The base document {shown} has no host. Write it as http://www.fc.ul.pt/index.html.", shown=shown)
+        )
     url = canonical(text)
     if url is None or not is_web(url) or len(url) > MAX_URL_LENGTH:
-        raise ValueError(f"The base document {shown} is not a valid URL.")
+        raise ValueError(Message("The base document {shown} is not a valid URL.", shown=shown))
     authority = url.split("/", 3)[2]
     if "@" in authority:
         raise ValueError(
-            f"The base document {shown} has a user name, and the collector does not log in. Remove the user name."
+            Message(
+                "The base document {shown} has a user name, and the collector does not log in. Remove the user name.",
+                shown=shown,
+            )
         )
     if len(authority) > MAX_HOST_LENGTH:
-        raise ValueError(f"The base document's host has {len(authority)} letters, and {MAX_HOST_LENGTH} is the limit.")
+        raise ValueError(
+            Message(
+                "The base document's host has {length} letters, and {limit} is the limit.",
+                length=len(authority),
+                limit=MAX_HOST_LENGTH,
+            )
+        )
     return url
 
 
@@ -103,7 +133,7 @@ def check_text(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ValueError(f"{text[:80]!r} is not valid UTF-8.") from error
+        raise ValueError(Message("{text!r} is not valid UTF-8.", text=text[:80])) from error
     return text.strip()
 
 
@@ -125,7 +155,9 @@ def split_words(text: str) -> list[str]:
 def check_type(mime: str) -> str:
     """Refuse a type that is not ``a/b``, ``image/*`` or ``*/*``; return it in lower case."""
     if len(mime) > LONGEST_TYPE or not _TYPE.fullmatch(mime.lower()):
-        raise ValueError(f"{mime[:80]!r} is not a type. Write it as a/b, as in application/pdf or image/*.")
+        raise ValueError(
+            Message("{mime!r} is not a type. Write it as a/b, as in application/pdf or image/*.", mime=mime[:80])
+        )
     return mime.lower()
 
 
@@ -138,7 +170,11 @@ def check_strategy(name: str) -> str:
     """Refuse a strategy that is neither a known name nor an import path."""
     if name not in STRATEGIES and not _IMPORT_PATH.fullmatch(name):
         raise ValueError(
-            f"{name[:80]!r} is not a strategy. Choose {', '.join(STRATEGIES)}, or name a class as package.module.Class."
+            Message(
+                "{name!r} is not a strategy. Choose {strategies}, or name a class as package.module.Class.",
+                name=name[:80],
+                strategies=", ".join(STRATEGIES),
+            )
         )
     return name
 
@@ -147,13 +183,19 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
     """Refuse invalid names of settings, and values that cannot be stored as JSON."""
     for key, value in settings.items():
         if not _SETTING.fullmatch(key):
-            raise ValueError(f"{key[:80]!r} is not the name of a setting. Write it as DOWNLOAD_TIMEOUT.")
+            raise ValueError(
+                Message("{key!r} is not the name of a setting. Write it as DOWNLOAD_TIMEOUT.", key=key[:80])
+            )
         if key in COMPONENT_SETTINGS and not _names_classes(value):
-            raise ValueError(f'{key} must map import paths to numbers, as {{"package.module.Class": 500}}.')
+            raise ValueError(
+                Message('{key} must map import paths to numbers, as {{"package.module.Class": 500}}.', key=key)
+            )
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError) as error:
-            raise ValueError(f"The value of the setting {key} cannot be stored: it is not JSON.") from error
+            raise ValueError(
+                Message("The value of the setting {key} cannot be stored: it is not JSON.", key=key)
+            ) from error
     return settings
 
 
@@ -173,7 +215,7 @@ def read_visits(value: object) -> object:
 
 def check_visits(number: int | None) -> int | None:
     """Refuse a number of visits that is not positive."""
-    return None if number is None else int(more_than_zero("The number of visits")(number))
+    return None if number is None else int(more_than_zero(Message("The number of visits"))(number))
 
 
 def at_least(least: float, what: str) -> Callable[[Any], Any]:
@@ -181,7 +223,11 @@ def at_least(least: float, what: str) -> Callable[[Any], Any]:
 
     def check(number: Any) -> Any:
         if not math.isfinite(number) or number < least:
-            raise ValueError(f"{what} must be {least:g} or more, and {number:g} is not.")
+            raise ValueError(
+                Message(
+                    "{what} must be {least:g} or more, and {number:g} is not.", what=what, least=least, number=number
+                )
+            )
         return number
 
     return check
@@ -192,7 +238,7 @@ def more_than_zero(what: str) -> Callable[[Any], Any]:
 
     def check(number: Any) -> Any:
         if not math.isfinite(number) or number <= 0:
-            raise ValueError(f"{what} must be more than 0, and {number:g} is not.")
+            raise ValueError(Message("{what} must be more than 0, and {number:g} is not.", what=what, number=number))
         return number
 
     return check

@@ -7,11 +7,17 @@ tries, and the time of the next one.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any, NamedTuple
+from urllib.request import getproxies
 
+from tarantula.core.config import Config
+from tarantula.fetch.egress import LOCALHOST, EgressPolicy, NamedAddress
+from tarantula.fetch.guarded_sockets import guarded_sockets
+from tarantula.fetch.names import look_up
+from tarantula.fetch.request import parse_proxy
 from tarantula.publications.fields import apprise_plugin
 
 logger = logging.getLogger(__name__)
@@ -22,6 +28,7 @@ FIRST_RETRY_PAUSE = timedelta(minutes=1)
 """Pause before the second try; each further pause is twice as long."""
 CLAIM_TIMEOUT = timedelta(minutes=5)
 """Time after which another process may send a notification whose claimer has died."""
+LOOPBACK = ("127.0.0.1", "::1")
 SEND_BUDGET_SECONDS = 5.0
 """Time after which a call starts no further message, so that its caller can continue."""
 
@@ -35,19 +42,47 @@ class NotificationMessage(NamedTuple):
     """Apprise's type: info, success, warning, failure."""
 
 
-def send_message(message: NotificationMessage, address: str) -> bool:
+def notification_host(plugin: Any) -> str:
+    """Return the host that a plugin of Apprise sends to; empty if it is that of a service."""
+    host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
+    return host.strip("[]") if isinstance(host, str) else ""
+
+
+def notification_policy(installation: Config, plugin: Any) -> EgressPolicy:
+    """Return where messages may go: to public servers, to the address itself if it is no name, and to the proxies."""
+    host, port = notification_host(plugin), getattr(plugin, "port", None)
+    hosts = LOOPBACK if host == LOCALHOST else (host,)
+    named = [NamedAddress(one, frozenset({port} if port else ())) for one in hosts]
+    return EgressPolicy.of(installation, patterns=[*filter(NamedAddress.is_literal, named), *_proxies()])
+
+
+def _proxies() -> Iterator[NamedAddress]:
+    """Yield the addresses of the proxies in the environment, which Apprise uses."""
+    for scheme, url in getproxies().items():
+        if scheme != "no":
+            proxy = parse_proxy(url)
+            yield from (NamedAddress(address, frozenset({proxy.port})) for address in look_up(proxy.host))
+
+
+def send_message(installation: Config, message: NotificationMessage, address: str) -> bool:
     """Send a message to one address; return whether it was sent."""
     plugin = apprise_plugin(address)
-    try:
-        sent = plugin is not None and plugin.notify(title=message.title, body=message.body, notify_type=message.kind)
-    except Exception:
-        # Apprise has plugins for a hundred services, which raise exceptions of their own.
-        logger.exception("A notification failed.")
-        sent = False
+    if plugin is None:
+        logger.warning("The notification %r could not be sent to %s.", message.title, address.partition("://")[0])
+        return False
+    with guarded_sockets(notification_policy(installation, plugin)) as refused:
+        try:
+            sent = bool(plugin.notify(title=message.title, body=message.body, notify_type=message.kind))
+        except Exception:
+            # Apprise has plugins for a hundred services, which raise exceptions of their own.
+            logger.exception("A notification failed.")
+            sent = False
     if not sent:
-        name = plugin.url(privacy=True) if plugin is not None else address.partition("://")[0]
-        logger.warning("The notification %r could not be sent to %s.", message.title, name)
-    return bool(sent)
+        why = " ".join(map(str, refused))
+        logger.warning(
+            "The notification %r could not be sent to %s.%s", message.title, plugin.url(privacy=True), why and f" {why}"
+        )
+    return sent
 
 
 def is_notice_due(stored: dict[str, Any] | None, now: datetime) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fnmatch import translate
 
+from tarantula.core.messages import Message
 from tarantula.core.urls import canonical, server_of
 
 DEFAULT_PORTS = ("80", "443")
@@ -39,6 +40,11 @@ class ServerPattern:
     def __str__(self) -> str:
         name = f"[{self.name}]" if ":" in self.name else self.name
         return f"{name}:{self.port}" if self.port else name
+
+    @property
+    def is_address(self) -> bool:
+        """Whether it is an address or a pattern of addresses, and no name can match it."""
+        return ":" in self.name or _ADDRESS.fullmatch(self.name) is not None
 
     def matches(self, host: str, port: str) -> bool:
         """Whether it matches a host and a port; an empty port is the default one of the scheme."""
@@ -81,26 +87,38 @@ def parse_pattern(text: str) -> ServerPattern:
         authority = f"[{authority}]"
     host, port = split_server(authority) if _BALANCED.fullmatch(authority) else ("", "")
     if port and not (port.isascii() and port.isdigit() and 0 < int(port[:6]) < 65536):
-        raise ValueError(f"The port of the server pattern {shown} is not a number from 1 to 65535.")
+        raise ValueError(
+            Message("The port of the server pattern {shown} is not a number from 1 to 65535.", shown=shown)
+        )
     name = None if _FORBIDDEN_IN_HOST.search(host) else _address_pattern(host) or _name_pattern(host)
     if name is None:
-        raise ValueError(f"The server pattern {shown} is neither a name, nor an address, nor a pattern of them.")
+        raise ValueError(
+            Message("The server pattern {shown} is neither a name, nor an address, nor a pattern of them.", shown=shown)
+        )
     return ServerPattern(name, port.lstrip("0"))
 
 
 def _authority(text: str) -> str:
     shown, text = repr(text[:80]), text.strip()
     if not text:
-        raise ValueError("A server pattern is empty.")
+        raise ValueError(Message("A server pattern is empty."))
     if scheme := _SCHEME.match(text):
         if scheme[1].lower() not in ("http", "https"):
-            raise ValueError(f"The server pattern {shown} is not a web server: remove {scheme[0]}.")
+            raise ValueError(
+                Message(
+                    "The server pattern {shown} is not a web server: remove {scheme}.", shown=shown, scheme=scheme[0]
+                )
+            )
         text = re.split("[/?#]", text[scheme.end() :], maxsplit=1)[0]
     text = text.removesuffix("/")
     if "/" in text:
-        raise ValueError(f"The server pattern {shown} has a path. Write only the server, as .fc.ul.pt.")
+        raise ValueError(
+            Message("The server pattern {shown} has a path. Write only the server, as .fc.ul.pt.", shown=shown)
+        )
     if any(character.isspace() for character in text):
-        raise ValueError(f"The server pattern {shown} has a space in it; separate patterns with a semicolon.")
+        raise ValueError(
+            Message("The server pattern {shown} has a space in it; separate patterns with a semicolon.", shown=shown)
+        )
     return text
 
 

@@ -10,9 +10,9 @@ from sqlalchemy import delete, func, select
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
-from tarantula.core import messages
 from tarantula.core.config import Config
 from tarantula.core.errors import ConflictError, NotFoundError
+from tarantula.core.messages import Message, did_you_mean
 from tarantula.core.times import zone_named
 from tarantula.models import Item, Publication, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
@@ -34,8 +34,10 @@ def get_publication(session: Session, name: str) -> Publication:
     """Return a publication by name; raise `NotFoundError` if it does not exist."""
     publication = _find(session, name)
     if publication is None:
-        near = messages.did_you_mean(name, session.scalars(select(Publication.name)))
-        raise NotFoundError(f"There is no publication {name!r}.{near} `tarantula publication list` shows them.")
+        near = did_you_mean(name, session.scalars(select(Publication.name)))
+        raise NotFoundError(
+            "There is no publication {name!r}.{hint} `tarantula publication list` shows them.", name=name, hint=near
+        )
     return publication
 
 
@@ -48,7 +50,7 @@ def add_publication(session: Session, config: PublicationConfig) -> Publication:
             session.add(publication)
     except IntegrityError as error:
         raise ConflictError(
-            f"There is a publication {config.name} already. `tarantula publication edit` changes it."
+            "There is a publication {name} already. `tarantula publication edit` changes it.", name=config.name
         ) from error
     return publication
 
@@ -78,8 +80,10 @@ def remove_publication(session: Session, name: str) -> None:
     items = session.scalar(select(func.count()).where(Item.publication_id == publication.id))
     if items:
         raise ConflictError(
-            f"The publication {name} has {items} item{'s' if items > 1 else ''} and cannot be removed. "
-            "Remove its items first with `tarantula item remove`."
+            "The publication {name} has {items} and cannot be removed. "
+            "Remove its items first with `tarantula item remove`.",
+            name=name,
+            items=Message("1 item") if items == 1 else Message("{items} items", items=items),
         )
     session.execute(delete(ServerSetting).where(ServerSetting.publication_id == publication.id))
     session.delete(publication)

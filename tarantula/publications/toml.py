@@ -10,6 +10,7 @@ from typing import Any
 import tomli_w
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.core.times import format_duration
 from tarantula.publications.config import PublicationConfig, read_config
 
@@ -24,7 +25,7 @@ def from_toml(text: str) -> list[PublicationConfig]:
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise TarantulaError(f"This is not TOML: {error}.") from error
+        raise TarantulaError("This is not TOML: {error}.", error=error) from error
     tables = document.pop("publication", None)
     if document or not isinstance(tables, dict):
         raise TarantulaError("A file of publications holds tables named [publication.NAME], and nothing else.")
@@ -33,9 +34,9 @@ def from_toml(text: str) -> list[PublicationConfig]:
         try:
             configs.append(_config(name, table))
         except TarantulaError as error:
-            complaints += [f"{name}: {line}" for line in str(error).splitlines()]
+            complaints += [Message("{name}: {line}", name=name, line=line) for line in Message(str(error)).lines()]
     if complaints:
-        raise TarantulaError("\n".join(complaints))
+        raise TarantulaError(join_messages(complaints))
     return configs
 
 
@@ -51,7 +52,7 @@ def read_setting(text: str) -> tuple[str, Any]:
     """Parse a Scrapy setting written as KEY=VALUE."""
     key, equals, value = text.partition("=")
     if not equals:
-        raise TarantulaError(f"{text[:80]!r} is not a setting. Write it as KEY=VALUE.")
+        raise TarantulaError("{text!r} is not a setting. Write it as KEY=VALUE.", text=text[:80])
     return key.strip(), setting_value(value.strip())
 
 

@@ -71,8 +71,10 @@ class VisitLimits:
             raise TarantulaError("The horizon and the pause between visits must be finite and longer than 0 seconds.")
         if self.horizon < self.politeness:
             raise TarantulaError(
-                f"The horizon of {self.horizon:g} s is shorter than the {self.politeness:g} s between two visits: "
-                "no visit can be planned. Choose a longer horizon."
+                "The horizon of {horizon:g} s is shorter than the {politeness:g} s between two visits: "
+                "no visit can be planned. Choose a longer horizon.",
+                horizon=self.horizon,
+                politeness=self.politeness,
             )
         if self.visits < 0:
             raise TarantulaError("The number of visits must not be negative.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.links.link import LinkKind
 from tarantula.scope.rule import Candidate, CandidateResponse, Verdict, refuse
@@ -12,6 +14,8 @@ from tarantula.scope.servers import SettingsByServer
 MAX_REDIRECTS = 20
 """Redirects in a row, as in browsers (Fetch, HTTP-redirect fetch)."""
 
+REMEMBERED_DEPTHS = 256
+"""Refusals of depths that are cached."""
 EXTRA_DEPTH: dict[int, int] = {
     LinkKind.NAVIGATION: 0,
     # So that the last pages are complete: their images and styles, and what those styles load.
@@ -30,19 +34,18 @@ class TooDeep:
         self._publication = publication
         self._depth = depth
         self._max_depth_by_kind = tuple(depth + EXTRA_DEPTH[kind] for kind in sorted(LinkKind))
+        # One verdict per depth, so that the JSON of its reason is made once, not for every link.
+        self._cached_refusal = lru_cache(REMEMBERED_DEPTHS)(self._refuse)
 
     def judge(self, candidate: Candidate) -> Verdict | None:
         if candidate.depth <= self._depth or candidate.depth <= self._max_depth_by_kind[candidate.kind]:
             return None
-        links = "link" if candidate.depth == 1 else "links"
-        extra = EXTRA_DEPTH[candidate.kind]
-        more = f", plus {extra} for page requisites" if extra else ""
-        return refuse(
-            self,
-            DocumentState.OVER_LIMIT,
-            f"It is {candidate.depth} {links} from the base document, "
-            f"and the publication {self._publication} has a maximum depth of {self._depth}{more}.",
-        )
+        return self._cached_refusal(candidate.depth, EXTRA_DEPTH[candidate.kind])
+
+    def _refuse(self, depth: int, extra: int) -> Verdict:
+        values = {"depth": depth, "publication": self._publication, "limit": self._depth}
+        reason = Reason.of("too_deep_requisite", **values, extra=extra) if extra else Reason.of("too_deep", **values)
+        return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
 class ServerTooDeep:
@@ -59,10 +62,7 @@ class ServerTooDeep:
         depth = self._depths.get(candidate.server)
         if depth is None or candidate.depth <= depth + EXTRA_DEPTH[candidate.kind]:
             return None
-        reason = (
-            f"It is {candidate.depth} links from the base document, "
-            f"and the server {candidate.server} has a maximum depth of {depth}."
-        )
+        reason = Reason.of("too_deep_on_server", depth=candidate.depth, server=candidate.server, limit=depth)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -91,9 +91,7 @@ class ServerBudget:
         if hash(candidate.url) in requested:
             return None
         if len(requested) + self._elsewhere.get(candidate.server, 0) >= limit:
-            reason = (
-                f"The server {candidate.server} has a maximum of {limit:,} documents, and all of them were requested."
-            )
+            reason = Reason.of("server_budget", server=candidate.server, limit=limit)
             return refuse(self, DocumentState.OVER_LIMIT, reason)
         if not candidate.via:
             requested.add(hash(candidate.url))
@@ -109,7 +107,7 @@ class TooManyRedirects:
     def judge(self, candidate: Candidate) -> Verdict | None:
         if candidate.redirects <= self._limit:
             return None
-        reason = f"{candidate.redirects} redirects in a row lead here, and {self._limit} is the limit."
+        reason = Reason.of("too_many_redirects", redirects=candidate.redirects, limit=self._limit)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -123,5 +121,5 @@ class TooLarge:
     def judge(self, response: CandidateResponse) -> Verdict | None:
         if response.length is None or response.length <= self._max_size:
             return None
-        reason = f"It has {response.length:,} bytes, and {self._publication} takes at most {self._max_size:,}."
+        reason = Reason.of("too_large", size=response.length, publication=self._publication, limit=self._max_size)
         return refuse(self, DocumentState.TOO_LARGE, reason)

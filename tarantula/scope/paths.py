@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, host_of, is_web, path_depth, path_of
 from tarantula.scope.rule import Candidate, Verdict, refuse
@@ -29,7 +30,7 @@ class SchemeNotWeb:
         if is_web(candidate.url):
             return None
         scheme = candidate.url.partition(":")[0][:40]
-        return refuse(self, None, f"Only http and https are collected, and this is {scheme}.")
+        return refuse(self, None, Reason.of("scheme_not_web", scheme=scheme))
 
 
 class UrlNotSane:
@@ -41,16 +42,16 @@ class UrlNotSane:
     def judge(self, candidate: Candidate) -> Verdict | None:
         url = candidate.url
         if len(url) > self._max_length:
-            return self._refuse(f"The URL has {len(url):,} characters, and {self._max_length:,} is the limit.")
+            return self._refuse(Reason.of("url_too_long", length=len(url), limit=self._max_length))
         if len(candidate.server) > MAX_HOST_LENGTH and (length := len(host_of(candidate.server))) > MAX_HOST_LENGTH:
-            return self._refuse(f"The URL's host has {length:,} letters, and {MAX_HOST_LENGTH} is the limit.")
+            return self._refuse(Reason.of("host_too_long", length=length, limit=MAX_HOST_LENGTH))
         if not url.isascii() or not url.isprintable() or " " in url:
-            return self._refuse("The URL has unescaped spaces, control characters or letters.")
+            return self._refuse(Reason.of("url_not_escaped"))
         if "@" in url and "@" in url.split("/", 3)[2]:
-            return self._refuse("The URL has a user name, and the collector does not log in.")
+            return self._refuse(Reason.of("url_with_user"))
         return None
 
-    def _refuse(self, reason: str) -> Verdict:
+    def _refuse(self, reason: Reason) -> Verdict:
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -64,7 +65,7 @@ class PathTooLong:
     def judge(self, candidate: Candidate) -> Verdict | None:
         if candidate.url.count("/") <= self._max_slashes or (segments := path_depth(candidate.url)) <= self._limit:
             return None
-        reason = f"Its path has {segments} segments, and {self._limit} is the limit."
+        reason = Reason.of("path_too_long", segments=segments, limit=self._limit)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -81,7 +82,7 @@ class PathRepeats:
         repeated = _frequent_segment(segments) or _repeated_group(segments)
         if repeated is None:
             return None
-        return refuse(self, DocumentState.OVER_LIMIT, f"Its path repeats {repeated[:200]} too often.")
+        return refuse(self, DocumentState.OVER_LIMIT, Reason.of("path_repeats", repeated=repeated[:200]))
 
 
 def _frequent_segment(segments: list[str]) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol, TypeVar
 
+from tarantula.core.reasons import Reason, as_reason
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import is_web, server_of
 from tarantula.fetch.exchange import ResponseHead
@@ -62,8 +63,7 @@ class Verdict(NamedTuple):
     """Name of the rule's class."""
     state: DocumentState | None
     """Final state of a refused document; ``None`` if it does not become a document at all."""
-    reason: str
-    """One sentence for people."""
+    reason: Reason
 
 
 class ScopeRule(Protocol[Subject_contra]):
@@ -73,11 +73,11 @@ class ScopeRule(Protocol[Subject_contra]):
         """Accept or refuse the subject, or return ``None`` for no opinion."""
 
 
-def accept(rule: object, reason: str) -> Verdict:
+def accept(rule: object, reason: Reason | str) -> Verdict:
     """Return the verdict that *rule* accepts; a later rule may still refuse."""
-    return Verdict(True, type(rule).__name__, None, reason)
+    return Verdict(True, type(rule).__name__, None, as_reason(reason))
 
 
-def refuse(rule: object, state: DocumentState | None, reason: str) -> Verdict:
-    """Return the verdict that *rule* refuses, which is final."""
-    return Verdict(False, type(rule).__name__, state, reason)
+def refuse(rule: object, state: DocumentState | None, reason: Reason | str) -> Verdict:
+    """Return the verdict that *rule* refuses, which is final. A sentence is stored with the code ``text``."""
+    return Verdict(False, type(rule).__name__, state, as_reason(reason))

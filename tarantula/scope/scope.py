@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
+from tarantula.core.reasons import Reason
 from tarantula.core.registry import ComponentError, Registry, component_paths
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import canonical
@@ -27,8 +28,8 @@ from tarantula.scope.servers import (
 from tarantula.scope.traps import CalendarWithoutEnd, EverLonger, SameBody, TooManySessions
 from tarantula.scope.types import TypeByExtension, TypeNotWanted, TypeSet, TypeUnknown
 
-ACCEPTED = Verdict(True, "Accepted", None, "No rule refuses it.")
-UNREADABLE_URL = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, "It is not a valid URL.")
+ACCEPTED = Verdict(True, "Accepted", None, Reason.of("no_rule_refuses"))
+UNREADABLE_URL = Verdict(False, UrlNotSane.__name__, DocumentState.OVER_LIMIT, Reason.of("url_invalid"))
 
 SCOPE_RULES: Registry[Callable[[PublicationConfig], ScopeRule[Candidate]]] = Registry("scope rule", methods=("judge",))
 HEADER_CHECKS: Registry[Callable[[PublicationConfig], ScopeRule[CandidateResponse]]] = Registry(
@@ -195,7 +196,9 @@ def _created(registry: Registry[Any], config: PublicationConfig, paths: Iterable
     for path, rule in rules.items():
         name = type(rule).__name__
         if name in names:
-            raise ComponentError(f"The {registry.kind} {path} has the name of another rule. Rename its class.")
+            raise ComponentError(
+                "The {kind} {path} has the name of another rule. Rename its class.", kind=registry.kind, path=path
+            )
         names.add(name)
     return list(rules.values())
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.messages import Message
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import at_least
@@ -23,11 +25,11 @@ class ServerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
-    depth: Annotated[int, AfterValidator(at_least(0, "The depth"))] | None = None
+    depth: Annotated[int, AfterValidator(at_least(0, Message("The depth")))] | None = None
     """Maximum link depth on this server, counted from the base document."""
-    documents: Annotated[int, AfterValidator(at_least(0, "The number of documents"))] | None = None
+    documents: Annotated[int, AfterValidator(at_least(0, Message("The number of documents")))] | None = None
     """Maximum number of documents that are requested from this server in one item."""
-    delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] | None = None
+    delay: Annotated[float, AfterValidator(at_least(0, Message("The delay")))] | None = None
     """Seconds between two visits to this server."""
     excluded: bool | None = None
     """Whether this server is excluded."""
@@ -45,7 +47,7 @@ class BaseServer:
 
     def __init__(self, publication: str, server: str) -> None:
         self._server = split_server(server)
-        self._verdict = accept(self, f"{server} is the base server of {publication}.")
+        self._verdict = accept(self, Reason.of("base_server", server=server, publication=publication))
 
     def judge(self, server: str) -> Verdict | None:
         return self._verdict if split_server(server) == self._server else None
@@ -61,12 +63,12 @@ class ServerExcluded:
 
     def judge(self, server: str) -> Verdict | None:
         if server in self._settings and self._settings[server].excluded:
-            reason = f"The server {server} is excluded by its own settings."
+            reason = Reason.of("server_excluded_by_settings", server=server)
             return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)
         pattern = self._patterns.match(server)
         if pattern is None:
             return None
-        reason = f"The server {server} is excluded from {self._publication} by the pattern {pattern}."
+        reason = Reason.of("server_excluded", server=server, publication=self._publication, pattern=str(pattern))
         return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)
 
 
@@ -81,7 +83,8 @@ class ServerAccepted:
         pattern = self._patterns.match(server)
         if pattern is None:
             return None
-        return accept(self, f"The server {server} is accepted in {self._publication} by the pattern {pattern}.")
+        reason = Reason.of("server_accepted", server=server, publication=self._publication, pattern=str(pattern))
+        return accept(self, reason)
 
 
 class ServerNotAccepted:
@@ -91,7 +94,7 @@ class ServerNotAccepted:
         self._publication = publication
 
     def judge(self, server: str) -> Verdict:
-        reason = f"The server {server} is not among the accepted servers of {self._publication}."
+        reason = Reason.of("server_not_accepted", server=server, publication=self._publication)
         return refuse(self, DocumentState.SERVER_NOT_ACCEPTED, reason)
 
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.links.link import LinkKind
 from tarantula.scope.rule import Candidate, Verdict, refuse
@@ -83,7 +84,7 @@ class SameBody:
     def judge(self, candidate: Candidate) -> Verdict | None:
         if not self._repeated or candidate.kind != LinkKind.NAVIGATION or hash(candidate.via) not in self._repeated:
             return None
-        reason = f"More than {self._limit} URLs of its server have the same body as the page that links to it."
+        reason = Reason.of("same_body", limit=self._limit)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -106,7 +107,7 @@ class EverLonger:
         steps = self._steps.take(via, url)
         if steps <= self._limit:
             return None
-        reason = f"{steps} URLs in a row only extend the previous one, and {self._limit} is the limit."
+        reason = Reason.of("ever_longer", steps=steps, limit=self._limit)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -167,12 +168,12 @@ class CalendarWithoutEnd:
             return None
         steps = self._steps.take(via, url)
         if steps > self._max_steps:
-            return self._refuse(f"It is {steps} steps from date to date away, and {self._max_steps} is the limit.")
+            return self._refuse(Reason.of("calendar_steps", steps=steps, limit=self._max_steps))
         if dated.year is not None and dated.year > self._last_year:
-            return self._refuse(f"It is a calendar's page for {dated.year}, and {self._last_year} is the limit.")
+            return self._refuse(Reason.of("calendar_year", year=dated.year, limit=self._last_year))
         return None
 
-    def _refuse(self, reason: str) -> Verdict:
+    def _refuse(self, reason: Reason) -> Verdict:
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
 
@@ -228,7 +229,7 @@ class TooManySessions:
         if len(known) < self._limit:
             self._remember(address, known | {session_id})
             return None
-        reason = f"It differs from {self._limit} other URLs only in its session id, and {self._limit} is the limit."
+        reason = Reason.of("too_many_sessions", limit=self._limit)
         return refuse(self, DocumentState.OVER_LIMIT, reason)
 
     def _remember(self, address: int, sessions: frozenset[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.fetch.media_types import TypesByExtension, extension_of, preferred_type
 from tarantula.links.link import LinkKind
@@ -63,6 +64,8 @@ class TypeByExtension:
             for extension, mimes in extensions.items()
             if extension not in PROGRAM_EXTENSIONS and not any(mime in wanted for mime in mimes)
         }
+        # One verdict per extension, so that the JSON of its reason is made once, not for every link.
+        self._cached_refusal = lru_cache(REMEMBERED_TYPES)(self._refuse)
 
     def judge(self, candidate: Candidate) -> Verdict | None:
         stem, _, extension = candidate.url[candidate.url.rfind("/") + 1 :].rpartition(".")
@@ -70,7 +73,10 @@ class TypeByExtension:
             return None
         if not self._is_conclusive(candidate, stem, extension):
             return None
-        reason = f"The extension .{extension} says that it is {mime}, which {self._publication} does not want."
+        return self._cached_refusal(extension.lower(), mime)
+
+    def _refuse(self, extension: str, mime: str) -> Verdict:
+        reason = Reason.of("type_of_extension", extension=extension, type=mime, publication=self._publication)
         return refuse(self, DocumentState.TYPE_NOT_WANTED, reason)
 
     def _is_conclusive(self, candidate: Candidate, stem: str, extension: str) -> bool:
@@ -95,7 +101,7 @@ class TypeNotWanted:
         mimes = (mime,) if mime else self._extensions.get(extension_of(response.url), ())
         if not mimes or any(mime in self._wanted for mime in mimes):
             return None
-        reason = f"Its type is {mimes[0]}, which {self._publication} does not want."
+        reason = Reason.of("type_not_wanted", type=mimes[0], publication=self._publication)
         return refuse(self, DocumentState.TYPE_NOT_WANTED, reason)
 
 
@@ -111,5 +117,4 @@ class TypeUnknown:
             return None
         if extension_of(response.url) in self._extensions:
             return None
-        reason = "Neither the Content-Type header nor the extension nor the content shows its type."
-        return refuse(self, DocumentState.UNKNOWN_TYPE, reason)
+        return refuse(self, DocumentState.UNKNOWN_TYPE, Reason.of("type_unknown"))

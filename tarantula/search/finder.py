@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tantivy import DocAddress, Document, Query, Schema, Searcher
 
+from tarantula.core.messages import Message
 from tarantula.search.citation import QueryWordMatcher, best_citation, query_word_matcher
 from tarantula.search.duplicates import FoldedHit, fold_duplicates
 from tarantula.search.index.schema import (
@@ -25,6 +26,7 @@ from tarantula.search.index.schema import (
     from_milliseconds,
 )
 from tarantula.search.index.storage import IndexSnapshot
+from tarantula.search.index.visibility import VisibleSearcher
 from tarantula.search.queries.builder import MatchMode, QueryBuilder, form_frequencies, word_frequency
 from tarantula.search.queries.parser import ParsedQuery, parse_query
 from tarantula.search.queries.spelling import spelling_suggestion
@@ -65,7 +67,7 @@ SearchFunction = Callable[[SearchRequest], SearchResults]
 """Function that answers search requests, locally or through a gateway."""
 
 
-def count_facets(searcher: Searcher, query: Query) -> SearchFacets:
+def count_facets(searcher: VisibleSearcher, query: Query) -> SearchFacets:
     """Count the matches of a query by server, type and year."""
     aggregations = {name: {"terms": {"field": str(field), "size": MOST_FACET_VALUES}} for name, field in _KINDS.items()}
     counted = searcher.aggregate(query, aggregations)
@@ -171,22 +173,23 @@ class SearchFinder:
     def __init__(self, source: IndexSource) -> None:
         self._source = source
 
-    def find(self, request: SearchRequest) -> SearchResults:
-        """Return one page of results."""
+    def find(self, request: SearchRequest, withheld: Sequence[str] = ()) -> SearchResults:
+        """Return one page of results, without the URLs in *withheld*."""
         parsed = parse_query(request.query)
-        searcher, place = self._source.snapshot()
+        whole, place = self._source.snapshot()
         if parsed.is_empty:
             parsed.notes.append("Enter one or more words.")
             return _empty_results(request, parsed, place)
-        builder = QueryBuilder(self._source.schema, searcher)
+        searcher = VisibleSearcher(whole, self._source.schema, withheld)
+        builder = QueryBuilder(self._source.schema, whole)
         mode, query, matches = _match(builder, searcher, parsed, request)
         hits = _page_of_hits(searcher, query, matches, request, parsed)
         number, forms = matches.number, query_word_matcher(parsed)
         has_few = number < SPELLING_BELOW_DOCUMENTS or mode is MatchMode.ANY
-        results = [_result(searcher.doc(hit.address), hit, forms) for hit in hits]
+        results = [_result(whole.doc(hit.address), hit, forms) for hit in hits]
         if request.explain:
             for hit, result in zip(hits, results, strict=True):
-                result.explanation = _explanation(query, searcher, hit, request.order)
+                result.explanation = _explanation(query, whole, hit, request.order)
         return SearchResults(
             query=request.query,
             page=request.page,
@@ -195,13 +198,13 @@ class SearchFinder:
             results=results,
             facets=count_facets(searcher, builder.matching(parsed, mode)) if number else SearchFacets(),
             notes=parsed.notes,
-            did_you_mean=spelling_suggestion(self._source.schema, searcher, parsed, request.query) if has_few else None,
+            did_you_mean=spelling_suggestion(searcher, parsed, request.query) if has_few else None,
             place=place,
         )
 
 
 def _match(
-    builder: QueryBuilder, searcher: Searcher, parsed: ParsedQuery, request: SearchRequest
+    builder: QueryBuilder, searcher: VisibleSearcher, parsed: ParsedQuery, request: SearchRequest
 ) -> tuple[MatchMode, Query, SearchMatches]:
     """Match all words, or any of them if no document has all; return the mode, the query and its matches."""
     limit = max(
@@ -215,22 +218,24 @@ def _match(
     query = builder.query(parsed, MatchMode.ANY)
     matches = _search(searcher, query, parsed, request.order, limit)
     if matches.number:
-        parsed.notes.append("No document has all words. These documents have some of them.")
+        parsed.notes.append(Message("No document has all words. These documents have some of them."))
     return MatchMode.ANY, query, matches
 
 
 def _page_of_hits(
-    searcher: Searcher, query: Query, matches: SearchMatches, request: SearchRequest, parsed: ParsedQuery
+    searcher: VisibleSearcher, query: Query, matches: SearchMatches, request: SearchRequest, parsed: ParsedQuery
 ) -> list[FoldedHit]:
     begin, end = (request.page - 1) * RESULTS_PER_PAGE, request.page * RESULTS_PER_PAGE
     while True:
-        hits = fold_duplicates(searcher, matches.best, request.unfold)
+        hits = fold_duplicates(searcher.whole, matches.best, request.unfold)
         if len(hits) >= end or len(matches.best) == matches.number:
             return hits[begin:end]
         matches = _search(searcher, query, parsed, request.order, len(matches.best) * 2)
 
 
-def _search(searcher: Searcher, query: Query, parsed: ParsedQuery, order: SearchOrder, limit: int) -> SearchMatches:
+def _search(
+    searcher: VisibleSearcher, query: Query, parsed: ParsedQuery, order: SearchOrder, limit: int
+) -> SearchMatches:
     options: dict[str, Any] = {"limit": limit}
     if order in _ORDERED_BY:
         options["order_by_field"] = _ORDERED_BY[order]
@@ -239,7 +244,7 @@ def _search(searcher: Searcher, query: Query, parsed: ParsedQuery, order: Search
     result = searcher.search(query, **options)
     number: int = result.count or 0  # type: ignore[attr-defined]
     best = [(float(score), address) for score, address in result.hits]
-    return SearchMatches(number, by_tf_idf(searcher, parsed, best) if order is SearchOrder.TF_IDF else best)
+    return SearchMatches(number, by_tf_idf(searcher.whole, parsed, best) if order is SearchOrder.TF_IDF else best)
 
 
 def _result(document: Document, hit: FoldedHit, forms: QueryWordMatcher) -> SearchResult:

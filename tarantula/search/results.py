@@ -12,6 +12,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, Field
 
+from tarantula.core.validation import MessageText
+
 RESULTS_PER_PAGE = 10
 MOST_PAGES = 1_000
 
@@ -104,7 +106,7 @@ class SearchResults(BaseModel):
     """Number of matching documents."""
     results: list[SearchResult]
     facets: SearchFacets
-    notes: list[str] = []
+    notes: list[MessageText] = []
     """Notes for the user on parts of the query that were ignored or reinterpreted."""
     did_you_mean: str | None = None
     place: int = 0
@@ -115,6 +117,20 @@ class CompletionRequest(BaseModel):
     """The text typed so far."""
 
     prefix: Annotated[str, BeforeValidator(_readable)] = Field(max_length=10_000)
+
+
+class BarrelSearchRequest(SearchRequest):
+    """A search that a gateway forwards to a barrel."""
+
+    withheld: list[str]
+    """The URLs that are withheld now, each in one of its spellings."""
+
+
+class BarrelCompletionRequest(CompletionRequest):
+    """A text typed so far that a gateway forwards to a barrel."""
+
+    withheld: list[str]
+    """The URLs that are withheld now, each in one of its spellings."""
 
 
 class Completions(BaseModel):

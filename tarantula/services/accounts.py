@@ -87,7 +87,7 @@ def change_password(context: ServiceContext, old: str, new: str) -> None:
 def own_name(context: ServiceContext) -> str:
     """Return the account name of a person who logged in; refuse tokens and people without an account."""
     if context.person.account_id is None:
-        raise NotAllowed(f"{context.person.name} has no account. Create one first.")
+        raise NotAllowed("{person} has no account. Create one first.", person=context.person.name)
     if context.person.token is not None:
         raise NotAllowed("A token cannot do this. Log in.")
     return context.person.name

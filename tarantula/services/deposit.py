@@ -23,6 +23,7 @@ from tarantula.publications import registry
 from tarantula.store import listings
 from tarantula.store.captures import capture_of
 from tarantula.store.database import open_database
+from tarantula.store.homes import require_files
 from tarantula.store.listings import DocumentRow, ItemRow, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
 
@@ -76,17 +77,23 @@ class Deposit:
     def directory(self, urn: str) -> Path:
         """Return the folder of an item's WARC files (``archive``) and index (``indexes``)."""
         with self._database.reading() as session:
-            return self._installation.items / find_item(session, urn).urn
+            item = find_item(session, urn)
+            require_files(session, self._installation, item)
+            return self._installation.items / item.urn
 
     def mirror(self, urn: str) -> Path | None:
         """Return the folder of an item's mirror, if it was converted."""
         with self._database.reading() as session:
-            folder = self._installation.archived / find_item(session, urn).urn
+            item = find_item(session, urn)
+            require_files(session, self._installation, item)
+            folder = self._installation.archived / item.urn
         return folder if folder.is_dir() else None
 
-    def export(self, urn: str, form: str, output: Path, force: bool = False) -> ExportResult:
-        """Export an item in a format such as ``wacz`` or ``bagit``; *force* replaces an existing export."""
-        return export_item(self._installation, self._database, urn, form, output, force)
+    def export(self, urn: str, form: str, output: Path, force: bool = False, partial: bool = False) -> ExportResult:
+        """Export an item as ``wacz``, ``bagit`` or another format; *force* replaces an existing export.
+
+        Raise `IncompleteError`, whose ``omissions`` list what is missing, unless a *partial* export is wanted."""
+        return export_item(self._installation, self._database, urn, form, output, force, partial=partial)
 
     def indicators(self, urn: str) -> Indicators:
         """Return the quality indicators of an item."""

@@ -11,6 +11,7 @@ from tarantula.archive.diff.items import DiffSummary, ItemComparison
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import find_item
+from tarantula.store.withholding import WithheldMark
 
 
 class DifferenceRow(BaseModel):
@@ -28,6 +29,7 @@ class DifferenceRow(BaseModel):
     size_after: int | None
     moved_from: str | None
     """URL in the earlier item, now gone, with the same body as this new one."""
+    withheld: WithheldMark | None
 
 
 class ItemDifferences(ResultPage[DifferenceRow]):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.core.errors import NotFoundError
-from tarantula.core.states import state_meaning
+from tarantula.archive.replay.pages import find_document
+from tarantula.core.errors import WithheldError
+from tarantula.core.reasons import reason_fields
+from tarantula.core.states import ItemState, state_meaning
+from tarantula.core.validation import MessageText
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.response import parse_head
 from tarantula.links.link import LinkKind
@@ -19,8 +23,10 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.captures import MissingCapture, has_capture, record_of
 from tarantula.store.document_query import DocumentFilter, DocumentMatches, find_documents, find_linking_documents
+from tarantula.store.homes import FilesElsewhere
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import DamagedRecord, read_http_head
+from tarantula.store.withholding import WithheldMark, withheld_mark
 
 MAX_LINKS = 200
 MAX_OTHER_CAPTURES = 100
@@ -37,6 +43,7 @@ class LinkedDocument(BaseModel):
     meaning: str
     kind: str
     """Kind of the link."""
+    withheld: WithheldMark | None
 
 
 class OtherCapture(BaseModel):
@@ -63,6 +70,9 @@ class DocumentDetail(BaseModel):
     state: int
     meaning: str
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     rule: str | None
     tries: int
     type: str | None
@@ -74,11 +84,13 @@ class DocumentDetail(BaseModel):
     warc_offset: int | None
     has_body: bool
     """Whether its body is stored, in this item or an earlier one."""
+    withheld: WithheldMark | None
+    """Whether its URL is withheld: then its body and headers are not shown."""
     is_revisit: bool
     """Whether its body is in an earlier record."""
     status_line: str | None
     headers: list[tuple[str, str]]
-    headers_missing: str | None
+    headers_missing: MessageText | None
     """Why the headers cannot be read."""
     via: LinkedDocument | None
     """The document with the first link to it."""
@@ -120,10 +132,14 @@ class DocumentSummary(BaseModel):
     state: int
     meaning: str
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     type: str | None
     size: int | None
     links: int | None
     collected_at: datetime | None
+    withheld: WithheldMark | None
 
 
 def list_documents(
@@ -157,14 +173,6 @@ def documents_linking_to(
         return _page(session, find_linking_documents(session, item, target, checked_limit(limit), place))
 
 
-def find_document(session: Session, item: Item, document_id: int) -> Document:
-    """Return a document of an item, or raise `NotFoundError`."""
-    document = session.get(Document, document_id) if 0 < document_id < 2**63 else None
-    if document is None or document.item_id != item.id:
-        raise NotFoundError(f"Item {item.urn} has no document {document_id}.")
-    return document
-
-
 def document_detail(session: Session, items: Path, item: Item, document_id: int) -> DocumentDetail:
     """Return a document with its headers, links and other captures; *items* is the folder of items."""
     document = find_document(session, item, document_id)
@@ -179,7 +187,7 @@ def document_detail(session: Session, items: Path, item: Item, document_id: int)
         kind=_kind(document.kind),
         state=document.state,
         meaning=state_meaning(document.state),
-        reason=document.reason,
+        **reason_fields(document.reason),
         rule=document.rule,
         tries=document.tries,
         type=document.type,
@@ -190,11 +198,12 @@ def document_detail(session: Session, items: Path, item: Item, document_id: int)
         warc=document.warc,
         warc_offset=document.warc_offset,
         has_body=has_capture(document),
+        withheld=withheld_mark(session, document.url),
         is_revisit=document.refers_to_id is not None,
         status_line=status_line,
         headers=headers,
         headers_missing=missing,
-        via=_linked(via, document.kind) if via is not None and via.item_id == item.id else None,
+        via=_linked(session, via, document.kind) if via is not None and via.item_id == item.id else None,
         links=session.scalar(select(func.count()).where(LinkRow.document_id == document.id)) or 0,
         links_out=_links_out(session, document),
         other_captures=_other_captures(session, document),
@@ -210,7 +219,7 @@ def _head(session: Session, items: Path, document: Document) -> tuple[str | None
         line = head.partition(b"\n")[0].strip().decode("latin-1")
         pairs = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in parse_head(head).headers]
         return line, pairs, None
-    except (DamagedRecord, DownloadError, MissingCapture) as error:
+    except (DamagedRecord, DownloadError, FilesElsewhere, MissingCapture, WithheldError) as error:
         return None, [], str(error)
 
 
@@ -221,7 +230,7 @@ def _links_out(session: Session, document: Document) -> list[LinkedDocument]:
         .where(LinkRow.document_id == document.id)
         .limit(MAX_LINKS)
     )
-    return sorted((_linked(target, kind) for target, kind in rows), key=lambda target: target.id)
+    return sorted((_linked(session, target, kind) for target, kind in rows), key=lambda target: target.id)
 
 
 def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
@@ -229,7 +238,7 @@ def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
     rows = session.execute(
         select(Item.urn, Document)
         .join(Document, (Document.item_id == Item.id) & (Document.key == document.key))
-        .where(Item.id != document.item_id)
+        .where(Item.id != document.item_id, Item.state != ItemState.REMOVING)
         .order_by(Item.id.desc())
         .limit(MAX_OTHER_CAPTURES)
     )
@@ -246,9 +255,14 @@ def _other_captures(session: Session, document: Document) -> list[OtherCapture]:
     ]
 
 
-def _linked(document: Document, kind: int) -> LinkedDocument:
+def _linked(session: Session, document: Document, kind: int) -> LinkedDocument:
     return LinkedDocument(
-        id=document.id, url=document.url, state=document.state, meaning=state_meaning(document.state), kind=_kind(kind)
+        id=document.id,
+        url=document.url,
+        state=document.state,
+        meaning=state_meaning(document.state),
+        kind=_kind(kind),
+        withheld=withheld_mark(session, document.url),
     )
 
 
@@ -264,13 +278,13 @@ def _page(session: Session, found: DocumentMatches) -> ResultPage[DocumentSummar
         .order_by(Document.id)
     )
     return ResultPage(
-        rows=[_row(document, server) for document, server in rows],
+        rows=[_row(session, document, server) for document, server in rows],
         next=write_cursor(found.next) if found.next is not None else None,
         searched=found.searched,
     )
 
 
-def _row(document: Document, server: str) -> DocumentSummary:
+def _row(session: Session, document: Document, server: str) -> DocumentSummary:
     return DocumentSummary(
         id=document.id,
         url=document.url,
@@ -278,11 +292,12 @@ def _row(document: Document, server: str) -> DocumentSummary:
         depth=document.depth,
         state=document.state,
         meaning=state_meaning(document.state),
-        reason=document.reason,
+        **reason_fields(document.reason),
         type=document.type,
         size=document.size,
         links=document.links,
         collected_at=document.collected_at,
+        withheld=withheld_mark(session, document.url),
     )
 
 

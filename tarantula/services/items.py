@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import func, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from tarantula.accounts.roles import Role
-from tarantula.archive.export.exporter import UNFINISHED_STATES, ExportFormat, default_export_path
+from tarantula.archive.export.exporter import UNFINISHED_STATES, ExportFormat, default_export_path, missing_list_of
+from tarantula.archive.export.withheld import check_export
+from tarantula.archive.omissions import count_omissions
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
-from tarantula.core.states import (
-    ACTIVE_ITEM_STATES,
-    COLLECTED_STATES,
-    EXTENSIBLE_ITEM_STATES,
-    REMOVABLE_ITEM_STATES,
-    DocumentState,
-    ItemState,
-)
+from tarantula.core.messages import Message
+from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
 from tarantula.lifecycle.control import extend_deadline, request_stop
-from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session
-from tarantula.lifecycle.processes import convert_command, export_command
-from tarantula.lifecycle.removal import check_removable, remove_item
-from tarantula.models import Document, Item
+from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session, repair_item
+from tarantula.lifecycle.processes import convert_command, export_command, remove_command
+from tarantula.lifecycle.removal import LostBodies, RemovalPlan, check_removable, plan_removal, remove_item
+from tarantula.models import Item
 from tarantula.progress.snapshot import ItemWatch, read_log_tail
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
-from tarantula.store.listings import DocumentCounts, ItemRow, find_item, item_row
+from tarantula.store.homes import require_files
+from tarantula.store.listings import ItemRow, find_item, item_rows
 from tarantula.store.liveness import LiveCollector, live_collectors
 
 
@@ -49,6 +47,8 @@ class ItemDetail(ItemRow):
     base_url: str
     description: str
     stop_wanted_at: datetime | None
+    egress: dict[str, Any] | None
+    """Which addresses its collectors may connect to, a reason; ``None`` before its first collector."""
     collectors: list[CollectorRow]
     verbs: list[str]
     """Allowed actions: stop, resume, extend, convert, remove."""
@@ -60,8 +60,12 @@ class ExportRow(BaseModel):
     name: str
     format: ExportFormat
     bytes: int | None
-    """``None`` for a folder."""
+    """``None`` for a folder, and where none was written."""
     made_at: datetime
+    written: bool = True
+    """Whether the export exists; if not, the last attempt was refused because something is missing."""
+    missing: int = 0
+    """Number of documents and records that are left out."""
 
 
 def list_items(
@@ -83,8 +87,7 @@ def list_items(
             query = query.where(Item.id < place)
         items = list(session.scalars(query))
         page = items[:limit]
-        counts = document_counts(session, page)
-        rows = [item_row(item, counts[item.id]) for item in page]
+        rows = item_rows(session, page)
     return ResultPage(rows=rows, next=write_cursor(page[-1].id) if len(items) > limit else None)
 
 
@@ -93,12 +96,13 @@ def get_item(context: ServiceContext, urn: str) -> ItemDetail:
     with context.reading() as session:
         item = find_item(session, urn)
         config = PublicationConfig.model_validate(item.configuration)
-        row = item_row(item, document_counts(session, [item])[item.id])
+        (row,) = item_rows(session, [item])
         return ItemDetail(
             **row.model_dump(),
             base_url=config.base_url,
             description=config.description,
             stop_wanted_at=item.stop_wanted_at,
+            egress=item.egress,
             collectors=[CollectorRow(host=one.host, pid=one.pid) for one in _collectors_of(session, item)],
             verbs=allowed_verbs(ItemState(item.state)),
         )
@@ -142,16 +146,19 @@ def resume(context: ServiceContext, urn: str) -> None:
     with context.reading() as session:
         item = find_item(session, urn)
         if _collectors_of(session, item):
-            raise ConflictError(f"A process is already working on item {urn}.")
+            raise ConflictError("A process is already working on item {urn}.", urn=urn)
+        require_files(session, context.installation, item)
         name, state = item.publication.name, item.state
     if state != ItemState.CONVERTING:
         check_can_begin(context.installation, name, urn)
-    name, next_state = reopen(context, urn)
-    processes.start(context, name, urn, next_state)
+    _, next_state = reopen(context, urn)
+    processes.start(context, urn, next_state)
 
 
 def reopen(context: ServiceContext, urn: str) -> tuple[str, ItemState]:
     """Prepare an item for a process of the caller; return its publication, and `converting` if all is collected."""
+    context.person.check(Role.CURATOR)
+    repair_item(context.installation, context.database, urn)
     with context.changing("item.resume", urn) as session:
         return reopen_in_session(session, urn)
 
@@ -166,55 +173,96 @@ def convert(context: ServiceContext, urn: str) -> None:
 def record_conversion(context: ServiceContext, urn: str, refused: Collection[ItemState] = UNFINISHED_STATES) -> None:
     """Write to the audit log that an item is converted, unless it is in one of the *refused* states."""
     with context.changing("item.convert", urn) as session:
-        state = find_item(session, urn).state
-        if state in refused:
-            raise ConflictError(f"Item {urn} is {state}. Convert its links when it has ended.")
+        item = find_item(session, urn)
+        if item.state in refused:
+            raise ConflictError(
+                "Item {urn} is {state}. Convert its links when it has ended.", urn=urn, state=Message(item.state)
+            )
+        require_files(session, context.installation, item)
 
 
-def remove(context: ServiceContext, urn: str) -> list[str]:
-    """Delete an item with its files; return a sentence for each body that a later item loses."""
+def removal_plan(context: ServiceContext, urn: str) -> RemovalPlan:
+    """Return what the removal of an item destroys; refuse an item that cannot be removed in its state."""
+    context.person.check(Role.ADMINISTRATOR)
+    return plan_removal(context.installation, context.database, urn)
+
+
+def remove(context: ServiceContext, urn: str, *, force: bool = False, confirm: str = "") -> LostBodies:
+    """Delete an item with its files and exports, or continue an interrupted removal.
+
+    With *force*, which needs the item's name in *confirm*, bodies that cannot be handed over are lost; return them.
+    """
+    _record_removal(context, urn, force, confirm)
+    return remove_item(context.installation, context.database, urn, force=force)
+
+
+def start_removal(context: ServiceContext, urn: str, *, force: bool = False, confirm: str = "") -> None:
+    """Start a process that does the same; a daemon continues it if it is interrupted."""
+    processes.check_free(context, urn)
+    _record_removal(context, urn, force, confirm)
+    processes.run(context, urn, remove_command(urn, force))
+
+
+def _record_removal(context: ServiceContext, urn: str, force: bool, confirm: str) -> None:
+    """Write the removal of an item to the audit log; refuse it in its state, and *force* without its name."""
+    if force and confirm != urn:
+        raise TarantulaError("That is not {urn}: nothing was removed.", urn=urn)
     # The audit entry comes first: an interrupted removal has its author too.
-    with context.changing("item.remove", urn, needed=Role.ADMINISTRATOR) as session:
-        check_removable(find_item(session, urn))
-    return remove_item(context.installation, context.database, urn)
-
-
-def check_can_remove(context: ServiceContext, urn: str) -> None:
-    """Refuse an item that cannot be removed in its state."""
-    with context.reading() as session:
-        check_removable(find_item(session, urn))
+    with context.changing("item.remove", urn, needed=Role.ADMINISTRATOR, force=force) as session:
+        item = find_item(session, urn, removing=True)
+        check_removable(item)
+        require_files(session, context.installation, item)
 
 
 def list_exports(context: ServiceContext, urn: str) -> list[ExportRow]:
     """Return the existing exports of an item."""
     with context.reading() as session:
         find_item(session, urn)
-    return [_export_row(path, form) for form in ExportFormat if (path := _export_path(context, urn, form)).exists()]
+    rows = (_export_row(_export_path(context, urn, form), form) for form in ExportFormat)
+    return [row for row in rows if row is not None]
 
 
-def start_export(context: ServiceContext, urn: str, form: ExportFormat) -> None:
-    """Start a process that exports an item for deposit and replaces an earlier export."""
+def start_export(context: ServiceContext, urn: str, form: ExportFormat, partial: bool = False) -> None:
+    """Start a process that exports an item, replacing an earlier export; with *partial* also if incomplete."""
     processes.check_free(context, urn)
     record_export(context, urn, form)
-    processes.run(context, urn, export_command(urn, form))
+    processes.run(context, urn, export_command(urn, form, partial))
 
 
 def record_export(context: ServiceContext, urn: str, form: str) -> None:
     """Write to the audit log that an item is exported; refuse while it is being collected."""
     with context.changing("item.export", urn, format=form) as session:
-        state = find_item(session, urn).state
-        if state in UNFINISHED_STATES:
-            raise ConflictError(f"Item {urn} is {state}. Export it when it has been collected.")
+        item = find_item(session, urn)
+        if item.state in UNFINISHED_STATES:
+            raise ConflictError(
+                "Item {urn} is {state}. Export it when it has been collected.", urn=urn, state=Message(item.state)
+            )
+        require_files(session, context.installation, item)
 
 
 def exported_file(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
-    """Return the path of an exported file; folders cannot be downloaded."""
+    """Return the path of an exported file; folders, and files with a URL that was withheld since, are refused."""
     with context.reading() as session:
+        item = find_item(session, urn)
         # The path is built from the stored name, never from the requested one.
-        path = _export_path(context, find_item(session, urn).urn, form)
+        path = _export_path(context, item.urn, form)
+        if not path.is_file():
+            raise NotFoundError(
+                "There is no file {path} to download. Export it first; a {format} stays in the home.",
+                path=path.name,
+                format=ExportFormat.BAGIT,
+            )
+        check_export(session, item, path)
+    return path
+
+
+def missing_from_export(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
+    """Return the path of the list of what the last export left out, or would have left out."""
+    with context.reading() as session:
+        path = missing_list_of(_export_path(context, find_item(session, urn).urn, form))
     if not path.is_file():
         raise NotFoundError(
-            f"There is no file {path.name} to download. Export it first; a {ExportFormat.BAGIT} stays in the home."
+            "There is no list {path}: nothing is missing from the last export, or there is none.", path=path.name
         )
     return path
 
@@ -231,40 +279,13 @@ def allowed_verbs(state: ItemState) -> list[str]:
     return [verb for verb, is_allowed in allowed.items() if is_allowed]
 
 
-def document_counts(session: Session, items: Iterable[Item]) -> dict[int, DocumentCounts]:
-    """Return the document counts by item id: the stored ones for ended items, counted now for the others."""
-    counts: dict[int, DocumentCounts] = {}
-    for item in items:
-        if item.indicators is not None and ItemState(item.state) not in ACTIVE_ITEM_STATES:
-            counts[item.id] = DocumentCounts(**{field: item.indicators[field] for field in DocumentCounts.model_fields})
-        else:
-            counts[item.id] = count_documents(session, item.id)
-    return counts
-
-
-def count_documents(session: Session, item_id: int) -> DocumentCounts:
-    """Count the documents of an item by state."""
-    counts = DocumentCounts()
-    rows = session.execute(
-        select(Document.state, func.count(), func.sum(Document.size))
-        .where(Document.item_id == item_id)
-        .group_by(Document.state)
-    )
-    for state, number, size in rows:
-        counts.documents += number
-        if state in COLLECTED_STATES:
-            counts.collected += number
-            counts.bytes += int(size or 0)
-        elif state == DocumentState.WAITING:
-            counts.waiting += number
-    return counts
-
-
 def _parse_state(text: str) -> ItemState:
     try:
         return ItemState(text)
     except ValueError:
-        raise TarantulaError(f"{text[:40]!r} is not an item state. Write one of: {', '.join(ItemState)}.") from None
+        raise TarantulaError(
+            "{text!r} is not an item state. Write one of: {states}.", text=text[:40], states=", ".join(ItemState)
+        ) from None
 
 
 def _collectors_of(session: Session, item: Item) -> list[LiveCollector]:
@@ -275,7 +296,17 @@ def _export_path(context: ServiceContext, urn: str, form: ExportFormat) -> Path:
     return default_export_path(context.installation, urn, form)
 
 
-def _export_row(path: Path, form: ExportFormat) -> ExportRow:
-    status = path.stat()
-    made_at = datetime.fromtimestamp(status.st_mtime, UTC)
-    return ExportRow(name=path.name, format=form, bytes=status.st_size if path.is_file() else None, made_at=made_at)
+def _export_row(path: Path, form: ExportFormat) -> ExportRow | None:
+    missing_list = missing_list_of(path)
+    missing = count_omissions(missing_list) if missing_list.exists() else 0
+    if not path.exists() and not missing:
+        return None
+    status = (path if path.exists() else missing_list).stat()
+    return ExportRow(
+        name=path.name,
+        format=form,
+        bytes=status.st_size if path.is_file() else None,
+        made_at=datetime.fromtimestamp(status.st_mtime, UTC),
+        written=path.exists(),
+        missing=missing,
+    )

@@ -10,12 +10,13 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session, joinedload
 
 from tarantula.core.reasons import reason_fields
-from tarantula.core.states import ACTIVE_ITEM_STATES, Validation
+from tarantula.core.states import ACTIVE_ITEM_STATES
 from tarantula.models import Item, Publication
 from tarantula.services.context import ServiceContext
-from tarantula.services.items import count_documents
+from tarantula.services.fixity import FixityTotals, fixity_totals
+from tarantula.services.machines import DrainedRow, drained_machines
 from tarantula.services.publications import PublicationRow, publication_rows
-from tarantula.store.listings import DocumentCounts, attention_reasons
+from tarantula.store.listings import DocumentCounts, attention_fields, document_counts, is_undecided
 from tarantula.store.liveness import live_collectors
 from tarantula.streams.export.prometheus import MetricLabels, last_numbers
 
@@ -39,6 +40,8 @@ class ItemBrief(BaseModel):
     reason_code: str | None
     reason_parameters: dict[str, Any] | None
     attention: list[str]
+    """English sentences of `attention_reasons`."""
+    attention_reasons: list[dict[str, Any]]
 
 
 class Overview(BaseModel):
@@ -50,11 +53,14 @@ class Overview(BaseModel):
     items: int
     under_way: list[ItemBrief]
     attention: list[ItemBrief]
-    """Undecided items that need attention."""
+    """Items that need attention: undecided ones, and accepted ones that were damaged since."""
     due: list[PublicationRow]
     """Publications that are collected next, the earliest first."""
     latest: list[ItemBrief]
     """Items that ended last."""
+    drained: list[DrainedRow]
+    """Machines that are being emptied."""
+    fixity: FixityTotals
 
 
 def get_overview(context: ServiceContext) -> Overview:
@@ -68,12 +74,14 @@ def get_overview(context: ServiceContext) -> Overview:
             attention=_needing_attention(session),
             due=sorted((row for row in rows if row.next_due), key=lambda row: (row.next_due, row.name))[:LIST_LENGTH],
             latest=_briefs(session, Item.finished_at.is_not(None), Item.finished_at.desc(), limit=LIST_LENGTH),
+            drained=drained_machines(session),
+            fixity=fixity_totals(session),
         )
 
 
 def _needing_attention(session: Session) -> list[ItemBrief]:
-    undecided = Item.attention.is_not(None) & (Item.validation == Validation.PENDING)
-    return [brief for brief in _briefs(session, undecided, Item.id.desc()) if brief.attention][:LIST_LENGTH]
+    chosen = Item.attention.is_not(None) & is_undecided()
+    return [brief for brief in _briefs(session, chosen, Item.id.desc()) if brief.attention][:LIST_LENGTH]
 
 
 def _briefs(session: Session, which: object, order: object, limit: int | None = None) -> list[ItemBrief]:
@@ -90,7 +98,7 @@ def _brief(item: Item) -> ItemBrief:
         started_at=item.started_at,
         finished_at=item.finished_at,
         **reason_fields(item.reason),
-        attention=attention_reasons(item),
+        **attention_fields(item),
     )
 
 
@@ -102,12 +110,15 @@ class InstallationMetrics(NamedTuple):
     """Item counts by state and validation."""
     collectors: dict[str, int]
     """Collector processes by host."""
+    paused: dict[tuple[str, str], int]
+    """Those that pause, by host and reason."""
     under_way: dict[tuple[str, str], DocumentCounts]
     """Document counts of running items, by publication and urn."""
     finished: dict[str, datetime]
     """When the last item of each publication ended."""
     streams: dict[MetricLabels, float]
     """Last values of public sources, by source, field and row."""
+    fixity: FixityTotals
 
 
 def collect_metrics(context: ServiceContext) -> InstallationMetrics:
@@ -122,13 +133,18 @@ def collect_metrics(context: ServiceContext) -> InstallationMetrics:
         )
         running = session.scalars(
             select(Item).where(Item.state.in_(ACTIVE_ITEM_STATES)).options(joinedload(Item.publication))
-        )
-        hosts = [worker.host for worker in live_collectors(session.connection())]
+        ).all()
+        counts = document_counts(session, running)
+        workers = live_collectors(session.connection())
+        hosts = [worker.host for worker in workers]
+        paused = [(worker.host, worker.paused_for) for worker in workers if worker.paused_for is not None]
         return InstallationMetrics(
             publications=session.scalar(select(func.count()).select_from(Publication)) or 0,
             items={(state, validation): number for state, validation, number in session.execute(by_state)},
             collectors={host: hosts.count(host) for host in hosts},
-            under_way={(item.publication.name, item.urn): count_documents(session, item.id) for item in running},
+            paused={names: paused.count(names) for names in paused},
+            under_way={(item.publication.name, item.urn): counts[item.id] for item in running},
             finished={name: moment for name, moment in session.execute(finished) if moment is not None},
             streams=last_numbers(session),
+            fixity=fixity_totals(session),
         )

@@ -28,7 +28,7 @@ class ResultPage(BaseModel, Generic[T]):
 def checked_limit(limit: int) -> int:
     """Return *limit* if a page can have so many rows; otherwise raise."""
     if not 1 <= limit <= MAX_PAGE_ROWS:
-        raise TarantulaError(f"A page has from 1 to {MAX_PAGE_ROWS} rows, not {limit}.")
+        raise TarantulaError("A page has from 1 to {limit} rows, not {given}.", limit=MAX_PAGE_ROWS, given=limit)
     return limit
 
 
@@ -46,5 +46,7 @@ def read_cursor(cursor: str | None) -> int | None:
     except ValueError:
         text = ""
     if not text.isdigit() or not text.isascii() or len(text) > 19 or int(text) > _MAX_PLACE:
-        raise TarantulaError(f"{cursor[:40]!r} is not a cursor. Use the `next` of the page before, unchanged.")
+        raise TarantulaError(
+            "{cursor!r} is not a cursor. Use the `next` of the page before, unchanged.", cursor=cursor[:40]
+        )
     return int(text)

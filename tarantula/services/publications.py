@@ -11,9 +11,11 @@ from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
 from tarantula.lifecycle.schedule import create_item_now
@@ -24,6 +26,7 @@ from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
 from tarantula.publications.registry import next_due_of
 from tarantula.publications.scrapy_settings import ineffective_setting
+from tarantula.publications.spider_names import check_new_name
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.store.publication_scope import scope_of
@@ -61,6 +64,9 @@ class UrlVerdict(BaseModel):
     accepted: bool
     rule: str
     reason: str
+    """English sentence of the reason."""
+    reason_code: str
+    reason_parameters: dict[str, Any]
 
 
 def list_publications(context: ServiceContext) -> list[PublicationRow]:
@@ -92,7 +98,7 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
     try:
         PublicationConfig.model_validate(dict(fields))
     except ValidationError as error:
-        errors = messages.messages_by_field(error, PublicationConfig.model_fields)
+        errors = validation.messages_by_field(error, PublicationConfig.model_fields)
     if "settings" not in errors and isinstance(settings := fields.get("settings"), dict):
         try:
             _check_settings(settings)
@@ -105,8 +111,13 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
             errors.setdefault("profile", str(error))
         new = str(fields.get("name", ""))
         if name is None and "name" not in errors and session.scalar(select(exists().where(_has_name(new)))):
-            complaint = f"There is already a publication {new}."
+            complaint = Message("There is already a publication {new}.", new=new)
             errors["name"] = complaint
+    if name is None and "name" not in errors:
+        try:
+            check_new_name(new)
+        except ValueError as error:
+            errors["name"] = str(error)
     return errors
 
 
@@ -114,6 +125,7 @@ def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
     """Store a new publication; return its name."""
     config = read_config({**fields, "name": name})
     _check_settings(config.settings)
+    _check_new_name(config.name)
     with context.changing("publication.add", config.name) as session:
         registry.add_publication(session, config)
     return config.name
@@ -136,8 +148,16 @@ def _check_settings(settings: Mapping[str, Any], stored: Mapping[str, Any] | Non
             raise TarantulaError(complaint)
 
 
+def _check_new_name(name: str) -> None:
+    try:
+        check_new_name(name)
+    except ValueError as error:
+        raise TarantulaError(str(error)) from error
+
+
 def copy(context: ServiceContext, name: str, new_name: str) -> None:
     """Store a copy of a publication under a new name."""
+    _check_new_name(new_name)
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
@@ -160,6 +180,8 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
     store = registry.put_publication if replace else registry.add_publication
     with context.changing("publication.import", ", ".join(names), replace=replace) as session:
         for config in configs:
+            if not session.scalar(select(exists().where(_has_name(config.name)))):
+                _check_new_name(config.name)
             store(session, config)
     return names
 
@@ -180,7 +202,9 @@ def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[st
     with context.reading() as session:
         scope = scope_of(session, config, session.scalar(select(Publication.id).where(_has_name(config.name))))
     verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
-    return [UrlVerdict(url=url, accepted=one.accepted, rule=one.rule, reason=one.reason) for url, one in verdicts]
+    return [
+        UrlVerdict(url=url, accepted=one.accepted, rule=one.rule, **reason_fields(one.reason)) for url, one in verdicts
+    ]
 
 
 def collect_now(context: ServiceContext, name: str) -> str:
@@ -190,7 +214,7 @@ def collect_now(context: ServiceContext, name: str) -> str:
     begun = dict[str, str]()
     with context.changing("publication.collect", name, begun=begun) as session:
         urn = begun["urn"] = create_item_now(session, registry.get_publication(session, name), datetime.now(UTC)).urn
-    processes.start(context, name, urn, ItemState.WAITING)
+    processes.start(context, urn, ItemState.WAITING)
     return urn
 
 

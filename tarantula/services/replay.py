@@ -14,7 +14,9 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError
 from tarantula.models import Document
+from tarantula.store.homes import check_home
 from tarantula.store.listings import find_item
+from tarantula.store.withholding import check_access
 
 T = TypeVar("T")
 
@@ -33,11 +35,13 @@ class ReplayService:
         """Return a file of the mirror of an item."""
         with self._database.reading() as session:
             item = find_item(session, urn)
+            check_home(session, self._installation.items, item)
             return _existing(content.mirror_file(session, self._installation.archived / item.urn, item, path))
 
     def mirror_path(self, urn: str, number: int) -> str | None:
         """Return the path of a document below the mirror of its item, or None if it has no copy there."""
         with self._document(urn, number) as (session, document):
+            check_access(session, document)
             return content.path_of_document(session, self._installation.archived / urn, document)
 
     def displayed(self, urn: str, number: int) -> ReplayContent:

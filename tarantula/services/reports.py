@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.core.errors import TarantulaError
-from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.freshness.report import freshness_report
 from tarantula.models import Item
 from tarantula.publications import registry
@@ -53,7 +53,7 @@ REPORT_TABLES: Mapping[str, ReportTable] = {
 }
 """Figures 4.3, 4.4, 4.5 and 4.7 of the report of 2001."""
 
-_cached_reports: dict[tuple[str, str, str, datetime | None], ItemReport] = {}
+_cached_reports: dict[tuple[str, str, str, datetime | None, datetime | None], ItemReport] = {}
 
 
 def item_report(
@@ -75,7 +75,9 @@ def publication_reports(context: ServiceContext, publication: str) -> list[ItemR
     with context.reading() as session:
         owner = registry.get_publication(session, publication)
         items = session.scalars(
-            select(Item).where(Item.publication_id == owner.id).order_by(Item.planned_at, Item.id)
+            select(Item)
+            .where(Item.publication_id == owner.id, Item.state != ItemState.REMOVING)
+            .order_by(Item.planned_at, Item.id)
         ).all()
     return [_cached_report(context, item) for item in items]
 
@@ -100,13 +102,15 @@ def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
 
 def _table(name: str) -> ReportTable:
     if name not in REPORT_TABLES:
-        raise TarantulaError(f"There is no table {name[:40]!r}. Choose {', '.join(REPORT_TABLES)}.")
+        raise TarantulaError(
+            "There is no table {name!r}. Choose {tables}.", name=name[:40], tables=", ".join(REPORT_TABLES)
+        )
     return REPORT_TABLES[name]
 
 
 def _cached_report(context: ServiceContext, item: Item) -> ItemReport:
     """Return the report of an item, from memory if the item has ended."""
-    key = (context.installation.url, item.urn, item.validation, item.finished_at)
+    key = (context.installation.url, item.urn, item.validation, item.finished_at, item.verified_at)
     if item.state in ACTIVE_ITEM_STATES or key not in _cached_reports:
         counted = item_report(context, item.urn, SERVERS_OVER_TIME, belief=False)
         if item.state in ACTIVE_ITEM_STATES:

@@ -19,6 +19,8 @@ from tarantula.accounts.roles import Role
 from tarantula.archive.replay.pages import find_document
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.core.states import ItemState
+from tarantula.core.validation import MessageText
 from tarantula.models import Barrel, Document, Item
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
@@ -28,6 +30,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.store.journal import last_visible_id
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.liveness import live_barrels
+from tarantula.store.withholding import check_access, urls_withheld_now
 
 if TYPE_CHECKING:
     from tarantula.search.index.storage import SearchIndex
@@ -74,7 +77,7 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
     with open_index(context) as index:
         from tarantula.search.finder import SearchFinder
 
-        found = SearchFinder(index).find(request)
+        found = SearchFinder(index).find(request, _withheld(context))
     answer_times.note(monotonic() - began)
     # A gateway counts its searches itself.
     counts = search_counts(context.database)
@@ -108,7 +111,12 @@ def completions(context: ServiceContext, prefix: str) -> list[str]:
     with open_index(context) as index:
         from tarantula.search.completion import complete_query
 
-        return complete_query(index, prefix).completions
+        return complete_query(index, prefix, _withheld(context)).completions
+
+
+def _withheld(context: ServiceContext) -> list[str]:
+    with context.database.read_connection() as connection:
+        return urls_withheld_now(connection)
 
 
 def other_captures(context: ServiceContext, results: Iterable[SearchResult]) -> dict[int, list[PageCapture]]:
@@ -118,9 +126,9 @@ def other_captures(context: ServiceContext, results: Iterable[SearchResult]) -> 
 
 
 def check_document(context: ServiceContext, urn: str, number: int) -> None:
-    """Raise `NotFoundError` if the item or the document does not exist."""
+    """Raise `NotFoundError` if the item or the document does not exist, `WithheldError` if its URL is withheld."""
     with context.reading() as session:
-        find_document(session, find_item(session, urn), number)
+        check_access(session, find_document(session, find_item(session, urn), number))
 
 
 def _captures(session: Session, number: int) -> list[PageCapture]:
@@ -133,6 +141,7 @@ def _captures(session: Session, number: int) -> list[PageCapture]:
         select(Item.urn, Document.id, Document.collected_at)
         .join(Document, (Document.item_id == Item.id) & (Document.key == found.key))
         .where(Item.publication_id == publication, Item.id != found.item_id, IS_COLLECTED)
+        .where(Item.state != ItemState.REMOVING)
         .order_by(Item.id.desc())
         .limit(MAX_OTHER_CAPTURES)
     )
@@ -203,7 +212,7 @@ class SearchPanel(BaseModel):
     """Number of the last journal entry."""
     backlog: int | None
     """Journal entries that are not in the home's index yet; ``None`` without an index."""
-    trouble: str
+    trouble: MessageText
     """Why the home's index cannot be used."""
 
 

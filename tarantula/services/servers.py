@@ -43,7 +43,9 @@ def get_server_settings(context: ServiceContext, server: str) -> list[tuple[str 
 def set_server(context: ServiceContext, server: str, publication: str | None = None, **settings: Any) -> ServerSettings:
     """Change settings of a server, in all publications or in one; ``None`` resets a setting."""
     if not settings:
-        raise TarantulaError(f"There is no setting to change: give one of {', '.join(server_settings.SETTING_FIELDS)}.")
+        raise TarantulaError(
+            "There is no setting to change: give one of {settings}.", settings=", ".join(server_settings.SETTING_FIELDS)
+        )
     name = server_settings.server_name(server)
     with context.changing("server.set", name, publication=publication, **settings) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
@@ -56,7 +58,9 @@ def clear_server(context: ServiceContext, server: str, publication: str | None =
     with context.changing("server.clear", name, publication=publication) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
         if not server_settings.clear_server_settings(session, name, within):
-            raise NotFoundError(f"There are no settings for {name}{in_publication(publication)}.")
+            raise NotFoundError(
+                "There are no settings for {name}{where}.", name=name, where=in_publication(publication)
+            )
 
 
 def accept_server(context: ServiceContext, urn: str, server: str) -> int:

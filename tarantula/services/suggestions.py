@@ -30,7 +30,7 @@ def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
         taken = accept_suggestion(session, name, accepted_url, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.needs_process:
-        processes.start(context, name, taken.urn, ItemState.WAITING)
+        processes.start(context, taken.urn, ItemState.WAITING)
     return get_suggestion(context, taken.urn, taken.document)
 
 

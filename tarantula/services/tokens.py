@@ -68,7 +68,9 @@ def _owner(context: ServiceContext, account: str | None) -> str:
         return account
     own = own_name(context)
     if account not in (None, own):
-        raise NotAllowed(f"The tokens of {account[:100] if account else ''} can be managed by an administrator only.")
+        raise NotAllowed(
+            "The tokens of {account} can be managed by an administrator only.", account=account[:100] if account else ""
+        )
     return own
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 from sqlalchemy import select
@@ -17,7 +17,7 @@ from tarantula.core.states import Validation
 from tarantula.models import Item
 from tarantula.publications.attention import FiredRule
 from tarantula.services.context import ServiceContext
-from tarantula.store.listings import attention_reasons, find_item, is_complete
+from tarantula.store.listings import attention_fields, find_item, is_complete, is_undecided
 
 MAX_UNDECIDED = 200
 
@@ -32,21 +32,26 @@ class ItemAttention(BaseModel):
     complete: bool
     ended: bool
     """Whether a decision is possible."""
+    later_damage: dict[str, Any] | None
+    """Reason that damage was found after the item was accepted: `code` and `parameters`."""
     rules: list[FiredRule]
     """Rules that the item breaks, the most serious first."""
     indicators: Indicators
     looks: list[ReviewEntry]
     """Documents to review first."""
+    egress: dict[str, Any] | None = None
+    """Which addresses its collectors may connect to, a reason; ``None`` before its first collector."""
 
 
 class UndecidedItem(NamedTuple):
-    """An item that waits for a decision."""
+    """An item that waits for a decision, or was damaged after it was accepted."""
 
     urn: str
     publication: str
     finished_at: datetime | None
     attention: list[str]
-    """Why it needs attention."""
+    """Why it needs attention: English sentences of `attention_reasons`."""
+    attention_reasons: list[dict[str, Any]]
 
 
 def item_attention(context: ServiceContext, urn: str, *, review: bool = True) -> ItemAttention:
@@ -60,11 +65,13 @@ def item_attention(context: ServiceContext, urn: str, *, review: bool = True) ->
             publication=item.publication.name,
             state=item.state,
             validation=item.validation,
-            complete=is_complete(item.state, [rule.effect for rule in fired]),
+            complete=is_complete(item, [rule.effect for rule in fired]),
             ended=item.state in validation.ENDED_STATES,
+            later_damage=item.later_damage,
             rules=fired,
             indicators=indicators,
             looks=make_review_list(session, item, indicators) if review else [],
+            egress=item.egress,
         )
 
 
@@ -91,16 +98,16 @@ def reject(context: ServiceContext, urn: str, why: str, by: str | None = None) -
 
 
 def list_undecided(context: ServiceContext) -> list[UndecidedItem]:
-    """Return the newest ended items without a decision, those that need attention first."""
+    """Return the newest ended items without a decision, or damaged since; those that need attention first."""
     with context.reading() as session:
         query = (
             select(Item)
-            .where(Item.validation == Validation.PENDING, Item.state.in_(validation.ENDED_STATES))
+            .where(is_undecided(), Item.state.in_(validation.ENDED_STATES))
             .order_by(Item.planned_at.desc(), Item.id.desc())
             .limit(MAX_UNDECIDED)
         )
         rows = [
-            UndecidedItem(item.urn, item.publication.name, item.finished_at, attention_reasons(item))
+            UndecidedItem(item.urn, item.publication.name, item.finished_at, **attention_fields(item))
             for item in session.scalars(query)
         ]
     return sorted(rows, key=lambda row: not row.attention)

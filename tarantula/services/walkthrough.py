@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
@@ -20,7 +21,10 @@ from tarantula.archive.replay.pages import (
     page_position,
 )
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
+from tarantula.core.reasons import reason_fields
 from tarantula.core.states import COLLECTED_STATES, state_meaning
+from tarantula.core.validation import MessageText
 from tarantula.fetch.media_types import HTML_TYPES
 from tarantula.models import Document, Item
 from tarantula.services.context import ServiceContext
@@ -50,6 +54,9 @@ class WalkthroughPage(BaseModel):
     state: int
     meaning: str
     reason: str
+    """English sentence of the reason; empty if there is none."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     type: str | None
     charset: str | None
     size: int | None
@@ -63,7 +70,7 @@ class WalkthroughPage(BaseModel):
     headers: list[tuple[str, str]]
     kept: bool
     """Whether its body is stored."""
-    trouble: str
+    trouble: MessageText
     """Why its body cannot be read."""
     copied: bool
     """Whether the mirror contains it."""
@@ -81,7 +88,9 @@ def first_document(context: ServiceContext, urn: str) -> int:
         page = first_page(session, find_item(session, urn))
     if page is None:
         raise TarantulaError(
-            f"Item {urn} has no page to show: nothing of type {' or '.join(HTML_TYPES)} was collected."
+            "Item {urn} has no page to show: nothing of type {types} was collected.",
+            urn=urn,
+            types=" or ".join(HTML_TYPES),
         )
     return page.id
 
@@ -100,7 +109,7 @@ def get_page(context: ServiceContext, urn: str, document_id: int) -> Walkthrough
             title=title,
             state=document.state,
             meaning=state_meaning(document.state),
-            reason=document.reason or "",
+            **{**reason_fields(document.reason), "reason": str(document.reason or "")},
             type=document.type,
             charset=document.charset,
             size=document.size,
@@ -142,10 +151,12 @@ def compare_with_previous(context: ServiceContext, urn: str, document_id: int) -
         document = find_document(session, item, document_id)
         earlier = previous_items(session, item)
         if not earlier:
-            return TextDiff([], f"There is no item of {item.publication.name} before this one.")
+            return TextDiff(
+                [], Message("There is no item of {publication} before this one.", publication=item.publication.name)
+            )
         other = document_in_item(session, document, earlier[0])
         if other is None or other.state not in COLLECTED_STATES or document.state not in COLLECTED_STATES:
-            return TextDiff([], f"{earlier[0].urn} and this item have not both collected it.")
+            return TextDiff([], Message("{earlier} and this item have not both collected it.", earlier=earlier[0].urn))
         return compare_documents(session, context.installation.items, other, document)
 
 
@@ -184,7 +195,11 @@ def _read_capture(
 
 
 def _title(capture: Capture, document: Document) -> str:
-    return captured_title(capture) if document.type in HTML_TYPES or capture.rendered_offset is not None else ""
+    return (
+        captured_title(capture, document.encoding)
+        if document.type in HTML_TYPES or capture.rendered_offset is not None
+        else ""
+    )
 
 
 def _headers(capture: Capture) -> list[tuple[str, str]]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from scrapy import Request, Spider
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
+from tarantula.core.process import raise_open_files_limit
 from tarantula.crawl.responses import exchange_for
 from tarantula.engine.settings import apply_collection_settings
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
+    from scrapy.crawler import Crawler
     from scrapy.http import Response
     from scrapy.settings import BaseSettings
 
@@ -39,14 +42,28 @@ class BaseSpider(Spider):
         apply_collection_settings(settings)
 
     @classmethod
+    def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
+        """Create the spider in a process that may open as many files as the system allows."""
+        raise_open_files_limit()
+        return super().from_crawler(crawler, *args, **kwargs)
+
+    @classmethod
     def check_arguments(cls, given: Iterable[str]) -> None:
         """Reject arguments that the spider does not know."""
         for name in given:
             if name not in cls.arguments:
                 raise TarantulaError(
-                    f"The spider {cls.name} has no argument {name}.{did_you_mean(name, sorted(cls.arguments))} "
-                    f"It takes {', '.join(sorted(cls.arguments))}."
+                    "The spider {spider} has no argument {name}.{hint} It takes {arguments}.",
+                    spider=cls.name,
+                    name=name,
+                    hint=did_you_mean(name, sorted(cls.arguments)),
+                    arguments=", ".join(sorted(cls.arguments)),
                 )
+
+    @property
+    def egress(self) -> EgressPolicy:
+        """Which addresses requests without a policy of their own may connect to."""
+        return self.collection.egress
 
     def request_headers(self) -> dict[str, str]:
         """Return the headers of every request."""

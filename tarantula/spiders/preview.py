@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +10,11 @@ from scrapy import Request, Spider
 from scrapy.settings import BaseSettings
 
 from tarantula.core.config import Config
-from tarantula.core.urls import canonical, server_of
+from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.crawl.responses import document_of, exchange_for
 from tarantula.engine.plain_documents import register_document_adapter
+from tarantula.engine.settings import COLLECTION_SETTINGS
+from tarantula.fetch.egress import EgressPolicy, NamedAddress
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.links.link import LinkKind
 from tarantula.publications import registry
@@ -20,7 +22,7 @@ from tarantula.scope.rule import Candidate
 from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.loader import PublicationSpiderLoader
 from tarantula.store.database import open_database
-from tarantula.store.publication_scope import scope_of
+from tarantula.store.publication_scope import egress_policy, scope_of
 
 if TYPE_CHECKING:
     from scrapy.http import Response
@@ -31,12 +33,15 @@ if TYPE_CHECKING:
 class PreviewSpider(Spider):
     """Parses responses by the scope of a publication, without an item and without storing anything."""
 
+    typed: tuple[str, ...] = ()
+    """Canonical URLs that a person typed."""
     _scope: Scope | None = None
 
     @classmethod
     def update_settings(cls, settings: BaseSettings) -> None:
-        """Keep the components of Scrapy: those of a collection store what they see."""
+        """Keep the components of Scrapy, except for connections: those of a collection store what they see."""
         super().update_settings(settings)
+        settings.set("DOWNLOAD_HANDLERS", COLLECTION_SETTINGS["DOWNLOAD_HANDLERS"], priority="spider")
         register_document_adapter()
 
     def parse(self, response: Response, **_: Any) -> Iterator[Any]:
@@ -44,10 +49,18 @@ class PreviewSpider(Spider):
         assert response.request is not None
         url = canonical(response.url) or response.url
         entry = FrontierEntry(0, url, server_of(url), response.meta.get("depth", 0), LinkKind.NAVIGATION)
-        exchange = replace(exchange_for(response.request, response), note="")
+        exchange = replace(exchange_for(response.request, response), notes=())
         document = document_of(entry, exchange, self.scope)
         yield document
         yield from (Request(link, callback=self.parse) for link in self._accepted(document))
+
+    @property
+    def egress(self) -> EgressPolicy:
+        """Which addresses may be connected to: those of the publication, and those that were typed."""
+        with open_database(Config()) as database, database.reading() as session:
+            config = registry.config_of(registry.get_publication(session, self.name))
+        policy = egress_policy(Config(), config)
+        return replace(policy, named=(*policy.named, *filter(None, map(NamedAddress.of_url, self.typed))))
 
     @property
     def scope(self) -> Scope:
@@ -68,8 +81,17 @@ class PreviewSpider(Spider):
 class PreviewSpiderLoader(PublicationSpiderLoader):
     """Loads a preview in place of each spider that would store something."""
 
+    typed: tuple[str, ...] = ()
+
     def load(self, spider_name: str) -> type[Spider]:
         spider = super().load(spider_name)
         if not issubclass(spider, BaseSpider):
             return spider
-        return type("PreviewSpider", (PreviewSpider,), {"name": spider_name})
+        return type("PreviewSpider", (PreviewSpider,), {"name": spider_name, "typed": self.typed})
+
+
+def preview_loader(settings: BaseSettings, typed: Iterable[str]) -> PreviewSpiderLoader:
+    """Return the loader for a command with the arguments *typed*."""
+    loader = PreviewSpiderLoader.from_settings(settings)
+    loader.typed = tuple(url for url in map(canonical, typed) if url is not None and is_web(url))
+    return loader

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -10,11 +10,14 @@ from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import Reason
+from tarantula.core.termination import note_sigterm
 from tarantula.crawl.collection import Collection
-from tarantula.crawl.responses import document_of, failed_document
+from tarantula.crawl.responses import document_of, failed_document, truncated_document
 from tarantula.engine.settings import check_publication_settings, set_components
 from tarantula.fetch.chromium import browser_settings
-from tarantula.fetch.errors import DownloadError, FetchAbandoned
+from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError, TruncatedBody
+from tarantula.fetch.exchange import Exchange
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import abandon_item, begin_item
 from tarantula.publications.fields import COMPONENT_SETTINGS
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class PublicationSpider(BaseSpider):
-    """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``."""
+    """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``, or ``-a item=URN``."""
 
     name = "publication"
     arguments = frozenset({"name", "item"})
@@ -39,8 +42,9 @@ class PublicationSpider(BaseSpider):
     def from_crawler(cls, crawler: Crawler, *args: Any, **kwargs: Any) -> Self:
         """Begin the item first: the publication's settings must be set before components are created."""
         cls.check_arguments(kwargs)
-        installation = Config()
-        collection = begin_item(installation, kwargs.get("name", cls.name), kwargs.get("item"))
+        # Scrapy has just set its own handler, which would treat SIGTERM like Ctrl-C.
+        note_sigterm()
+        collection = begin_item(Config(), publication_name(cls.name, kwargs), kwargs.get("item"))
         try:
             check_publication_settings(collection.config.settings)
         except TarantulaError:
@@ -54,8 +58,7 @@ class PublicationSpider(BaseSpider):
                 crawler.settings.set(key, value, priority="spider")
         if crawler.settings.getbool("TARANTULA_PROGRESS"):
             crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
-        crawler.settings.set("TARANTULA_ALLOW_PRIVATE", collection.may_visit_private, priority="spider")
-        spider = super().from_crawler(crawler, *args, **kwargs)
+        spider = super().from_crawler(crawler, *args, **{**kwargs, "name": collection.config.name})
         spider.collection = collection
         if collection.config.render:
             spider.prepare_rendering()
@@ -76,20 +79,29 @@ class PublicationSpider(BaseSpider):
 
     def parse(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Return the document of a response."""
-        return [document_of(*entry_and_exchange(response), self.collection.scope)]
+        return [self._document(*entry_and_exchange(response))]
 
     async def parse_rendered(self, response: Response, **_: Any) -> list[CollectedDocument]:
         """Return the document of a response, rendered in the browser."""
         entry, exchange = entry_and_exchange(response)
         assert self._renderer is not None
         try:
-            document = document_of(entry, exchange, self.collection.scope)
+            document = self._document(entry, exchange)
             await self._renderer.render(document)
         except FetchAbandoned:
             return []
+        except LocalResourceError as error:
+            # It is requested and rendered again when the browser can be started.
+            return [failed_document(entry, error, datetime.now(UTC))]
         finally:
             self.collection.release(entry)
         return [document]
+
+    def _document(self, entry: FrontierEntry, exchange: Exchange) -> CollectedDocument:
+        try:
+            return document_of(entry, exchange, self.collection.scope)
+        except MemoryError:
+            return failed_document(entry, DownloadError(Reason.of("memory_of_machine")), exchange.started_at)
 
     def failed(self, failure: Failure) -> list[CollectedDocument]:
         """Return the document of an exchange that failed or was refused by a rule."""
@@ -98,9 +110,16 @@ class PublicationSpider(BaseSpider):
         if isinstance(error, FetchAbandoned):
             # The document waits again when the collector ends.
             return []
+        if isinstance(error, TruncatedBody) and error.exchange is not None:
+            return [truncated_document(entry, error, self.collection.scope)]
         if not isinstance(error, DownloadError):
-            error = DownloadError(f"The document could not be collected: {error}.")
+            error = DownloadError(Reason.of("not_collected", error=str(error)))
         return [failed_document(entry, error, datetime.now(UTC))]
+
+
+def publication_name(spider: str, arguments: Mapping[str, str]) -> str | None:
+    """Return the publication that a spider collects with some arguments; ``None`` if only the item says which."""
+    return arguments.get("name") or (spider if spider != PublicationSpider.name else None)
 
 
 def spider_for(publication: str) -> type[PublicationSpider]:

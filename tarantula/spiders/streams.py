@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -11,10 +10,10 @@ from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import note_sigterm
 from tarantula.engine.settings import set_components
 from tarantula.fetch.chromium import browser_settings, check_browser
-from tarantula.fetch.errors import FetchAbandoned, InvalidResponse
-from tarantula.fetch.resolver import is_public
+from tarantula.fetch.errors import FetchAbandoned, FetchPostponed, InvalidResponse
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 from tarantula.store.database import open_database
 from tarantula.streams import require_packages
@@ -44,7 +43,6 @@ STREAM_SETTINGS: dict[str, Any] = {
     "SCHEDULER": "tarantula.engine.scheduler.StreamScheduler",
     # Servers that do not respond hold a slot until the timeout; the others must not wait for them.
     "CONCURRENT_REQUESTS": 512,
-    "TARANTULA_ALLOW_PRIVATE": False,
     "DOWNLOADER_MIDDLEWARES": {"tarantula.middlewares.ScopeMiddleware": None},
     "SPIDER_MIDDLEWARES": {
         "tarantula.middlewares.LinkUnpackMiddleware": None,
@@ -77,6 +75,7 @@ class StreamsSpider(BaseSpider):
         """Open the database first, and replace the components of a collection by those of streams."""
         require_packages()
         cls.check_arguments(kwargs)
+        note_sigterm()
         with suppress(TarantulaError):
             # The browser is started for the first source that needs it; if it is missing, that source gets the error.
             crawler.settings.setdict(browser_settings(crawler.settings["USER_AGENT"]), priority="spider")
@@ -108,11 +107,11 @@ class StreamsSpider(BaseSpider):
             if visit.needs_browser:
                 self.collection.release(visit)
             if visit.hops >= MAX_REDIRECTS:
-                return failed_attempts(visit, InvalidResponse(TOO_MANY_REDIRECTS), _now())
+                return failed_attempts(visit, InvalidResponse(TOO_MANY_REDIRECTS), self.collection.now())
             try:
-                onward = visit.redirected_to(target, exchange.status, not is_public(exchange.address))
+                onward = visit.redirected_to(target, exchange.status)
             except InvalidResponse as error:
-                return failed_attempts(visit, error, _now())
+                return failed_attempts(visit, error, self.collection.now())
             self.collection.follow_redirect(visit, onward)
             return []
         if visit.needs_browser:
@@ -131,7 +130,7 @@ class StreamsSpider(BaseSpider):
         except FetchAbandoned:
             return []
         except Exception as error:
-            return failed_attempts(visit, error, _now())
+            return failed_attempts(visit, error, self.collection.now())
         finally:
             self.collection.release(visit)
 
@@ -147,8 +146,7 @@ class StreamsSpider(BaseSpider):
         """Return the failed attempts of an exchange that failed."""
         visit: StreamVisit = failure.request.meta["entry"]  # type: ignore[attr-defined]
         error = cast("Exception", failure.value)
-        return [] if isinstance(error, FetchAbandoned) else failed_attempts(visit, error, _now())
-
-
-def _now() -> int:
-    return int(time.time() * 1_000_000)
+        if isinstance(error, FetchPostponed):
+            self.collection.postpone(visit)
+            return []
+        return [] if isinstance(error, FetchAbandoned) else failed_attempts(visit, error, self.collection.now())

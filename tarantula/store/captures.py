@@ -11,6 +11,8 @@ from sqlalchemy.orm import Session, aliased
 
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Document, InheritedRecord, Item
+from tarantula.store.homes import check_home
+from tarantula.store.withholding import check_access
 
 HAS_CAPTURE: ColumnElement[bool] = or_(Document.warc.is_not(None), Document.refers_to_id.is_not(None))
 """Condition for documents with a stored body: in their own record, or in one of an earlier item."""
@@ -31,8 +33,9 @@ class MissingCapture(TarantulaError):
 
     def __init__(self, document: Document) -> None:
         super().__init__(
-            f"The body of {document.url} was stored in an earlier item that was removed "
-            "without handing it over. Collect the publication again."
+            "The body of {url} was stored in an earlier item that was removed "
+            "without handing it over. Collect the publication again.",
+            url=document.url,
         )
 
 
@@ -40,7 +43,15 @@ def capture_of(session: Session, items: Path, document: Document) -> Capture | N
     """Return the location of a document's body below the folder *items*; None if no body was stored.
 
     A revisit, or a document carried over from an earlier item, leads to the record that holds the body, in any item.
+    Raise `WithheldError` if the URL is withheld.
     """
+    if has_capture(document):
+        check_access(session, document)
+    return unchecked_capture_of(session, items, document)
+
+
+def unchecked_capture_of(session: Session, items: Path, document: Document) -> Capture | None:
+    """Return the same also for a withheld document: the caller must not show the body."""
     if not has_capture(document):
         return None
     kept = body_row(session, document)
@@ -58,14 +69,17 @@ def has_capture(document: Document) -> bool:
 def record_of(session: Session, items: Path, document: Document) -> tuple[Path, int] | None:
     """Return file and offset of a document's own record, or of the one that it was carried over from."""
     if document.warc is not None and document.warc_offset is not None:
+        check_access(session, document)
         return warc_folder(session, items, document.item_id) / document.warc, document.warc_offset
     capture = capture_of(session, items, document)
     return None if capture is None else (capture.path, capture.offset)
 
 
 def warc_folder(session: Session, items: Path, item_id: int) -> Path:
-    """Return the folder of an item's WARC files."""
-    return items / session.get_one(Item, item_id).urn / "archive"
+    """Return the folder of an item's WARC files; raise an error if they are in another home."""
+    item = session.get_one(Item, item_id)
+    check_home(session, items, item)
+    return items / item.urn / "archive"
 
 
 def body_row(session: Session, document: Document) -> Document | InheritedRecord:

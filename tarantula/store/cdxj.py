@@ -16,8 +16,10 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, and_, or_, select, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
+from tarantula.core.urls import key_of
 from tarantula.models import Document, InheritedRecord, Item, Visit
 from tarantula.store.errors import write_errors
+from tarantula.store.withholding import withheld_urls
 
 SORT_RUN_LINES = 200_000
 REVISIT_TYPE = "warc/revisit"
@@ -124,7 +126,12 @@ def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
 
 
 def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
-    """Yield the records in an item's own files, including inherited ones."""
+    """Yield the records in an item's own files, including inherited ones, without those of withheld URLs."""
+    withheld = withheld_urls(session)
+    return (row for row in _own_records(session, item) if not withheld or key_of(row.url) not in withheld)
+
+
+def _own_records(session: Session, item: Item) -> Iterator[IndexRow]:
     documents = (
         select(*_columns(Document), Document.refers_to_id, Document.unmodified)
         .where(Document.item_id == item.id, Document.warc.is_not(None))
@@ -158,7 +165,14 @@ def _as_revisit(row: Any) -> IndexRow:
 
 
 def referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
-    """Yield the records of other items that hold bodies of this one, in file order."""
+    """Yield the records of other items that hold bodies of this one, in file order, without those of withheld URLs."""
+    withheld = withheld_urls(session)
+    return (
+        found for found in _referred_records(session, item) if not withheld or key_of(found.row.url) not in withheld
+    )
+
+
+def _referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
     earlier = aliased(Document)
     # A record that was handed over is no longer at its old place, though its document row may exist for a moment.
     given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)

@@ -10,7 +10,7 @@ import logging
 from abc import ABC, abstractmethod
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from queue import Empty, SimpleQueue
@@ -22,16 +22,21 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.states import Shortage
 from tarantula.fetch.exchange import Exchange
 from tarantula.frontier.entry import FrontierEntry, PreviousCapture
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome
-from tarantula.store.errors import is_database_away, is_lost_race, storage_error
+from tarantula.store.errors import is_database_away, is_disk_full, is_lost_race, storage_error
 from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, Lease
 
 logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 1.0
-"""Interval of attempts to reach an unavailable database."""
+"""Interval of attempts to reach an unavailable database, or to write to a full disk."""
+STALLED_SECONDS = 2.0
+"""Time for which a group is written before no more requests are made: others may have to repeat them."""
+MIN_SHARED_BYTES = 512
+"""Smallest body that is not stored again: a revisit record instead of a shorter one saves nothing."""
 MAX_RACE_RETRIES = 20
 """How often a group is retried because another process wrote the same rows."""
 
@@ -62,6 +67,10 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._closing = Event()
         self._last_heartbeat = monotonic()
+        self._busy_since: float | None = None
+        self._waits_for: Shortage | None = None
+        self.shortage: Shortage | None = None
+        """What this machine lacks for requests; set by the downloader."""
         self.failure: TarantulaError | None = None
         self.groups = 0
 
@@ -88,16 +97,30 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         """Start the thread."""
         self._thread.start()
 
+    def stop_waiting(self) -> None:
+        """Wait no longer for the database or for space on a disk: the process ends."""
+        self._closing.set()
+
     def close(self) -> None:
         """Write the remaining work and join the thread."""
-        self._closing.set()
+        self.stop_waiting()
         self._work.put(None)
         self._thread.join()
 
     @property
     def has_leases(self) -> bool:
-        """Whether the last heartbeat is recent enough that no other collector can have taken over the leases."""
-        return monotonic() - self._last_heartbeat < LEASE_SAFE_SECONDS
+        """Whether the last heartbeat is recent enough that no other collector can have taken over the leases.
+
+        Also false while the database or a full disk delays the current group.
+        """
+        now, busy_since = monotonic(), self._busy_since
+        is_stalled = busy_since is not None and now - busy_since > STALLED_SECONDS
+        return not is_stalled and now - self._last_heartbeat < LEASE_SAFE_SECONDS
+
+    @property
+    def paused_for(self) -> str | None:
+        """Why fewer or no requests are made at present, as in the row of the collector."""
+        return self._waits_for or self.shortage
 
     def _ask(self, work: object) -> Future[Any]:
         future: Future[Any] = self._loop.create_future()
@@ -122,6 +145,7 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         return group
 
     def _write(self, group: GroupT) -> None:
+        self._busy_since = monotonic()
         try:
             if self.failure is not None:
                 raise self.failure
@@ -136,10 +160,14 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         else:
             self.groups += 1
             self._call(self._deliver, group, result)
+            if self._waits_for is not None:
+                self._waits_for = None
+                logger.warning("Documents can be written again; continuing.")
+        finally:
+            self._busy_since = None
 
     def _commit(self, group: GroupT) -> ResultT:
         """Write a group's rows in one transaction; wait while the database is unavailable."""
-        was_away = False
         races = 0
         while True:
             began = monotonic()
@@ -151,17 +179,29 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
                 if is_lost_race(error) and races < MAX_RACE_RETRIES:
                     races += 1
                     continue
+                if is_disk_full(error) and self._wait_for_space(storage_error(error)):
+                    continue
                 if not is_database_away(error) or self._closing.wait(DATABASE_RETRY_SECONDS):
                     raise
-                if not was_away:
-                    logger.warning("The database is unavailable (%s); waiting for it.", storage_error(error))
-                was_away = True
                 continue
-            if was_away:
-                logger.warning("The database is available again; continuing.")
             if beat:
                 self._last_heartbeat = began
             return result
+
+    def _wait_for_space(self, error: TarantulaError) -> bool:
+        """Wait a moment after a disk was found full; return whether to try again. The heartbeat goes on."""
+        if self._waits_for is None:
+            self._waits_for = getattr(error, "shortage", Shortage.DISK)
+            logger.warning("%s Requests pause meanwhile; no document is lost.", error)
+        if self._closing.wait(DATABASE_RETRY_SECONDS):
+            return False
+        with suppress(SQLAlchemyError):
+            group, began = self._new_group(), monotonic()
+            with self._restoring(), self._engine.begin() as connection:
+                result = self._write_rows(connection, group, True)
+            self._last_heartbeat = began
+            self._call(self._deliver, group, result)
+        return True
 
     def _call(self, function: Callable[..., None], *arguments: object) -> None:
         if not self._loop.is_closed():
@@ -197,6 +237,16 @@ class FinishedDocument:
     """Seconds for which no request may be sent to its server."""
     earlier: PreviousCapture | None = None
     """The previous capture, if its body need not be stored again."""
+
+    def may_share_body(self) -> bool:
+        """Whether an equal body of another document may stand for this one's.
+
+        The body of a rendered page is stored with the page, that of a redirect is shown with its target.
+        """
+        exchange, outcome = self.exchange, self.outcome
+        if exchange is None or self.rendered is not None or exchange.truncated or exchange.not_modified is not None:
+            return False
+        return len(exchange.raw_body) >= MIN_SHARED_BYTES and not 300 <= outcome.state < 400
 
     def reusable_capture(self, digest: str) -> PreviousCapture | None:
         """Return the previous capture if its body equals this one in digest, size, type and charset."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, delete, select
 
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.frontier.entry import FrontierEntry
 from tarantula.links.link import Link, LinkKind
@@ -36,7 +37,7 @@ class DiscoveredUrl(NamedTuple):
     via_id: int
     state: int
     rule: str | None
-    reason: str | None
+    reason: Reason | None
 
 
 class InsertedUrls(NamedTuple):
@@ -48,22 +49,23 @@ class InsertedUrls(NamedTuple):
     """Known documents whose depth decreased, with their states."""
 
 
-_COLUMNS = "key, url, server_id, depth, kind, redirects, rank, via_id, state, rule, reason"
+_COLUMNS = "key, url, server_id, depth, kind, redirects, rank, via_id, state, rule, reason_code, reason_parameters"
 _INSERT = (
     f"INSERT INTO document (item_id, tries, id, {_COLUMNS}) {{rows}}"
     " ON CONFLICT (item_id, key) DO UPDATE SET depth = excluded.depth, kind = excluded.kind,"
     " redirects = excluded.redirects, via_id = excluded.via_id,"
     # A shorter path to a document that was refused as too deep makes it wanted after all.
     " state = CASE WHEN document.rule IS NULL THEN document.state ELSE excluded.state END,"
-    " reason = CASE WHEN document.rule IS NULL THEN document.reason END, rule = NULL"
+    " reason_code = CASE WHEN document.rule IS NULL THEN document.reason_code END,"
+    " reason_parameters = CASE WHEN document.rule IS NULL THEN document.reason_parameters END, rule = NULL"
     " WHERE excluded.state = -6 AND ((document.rule IS NULL AND document.depth > excluded.depth)"
     " OR (document.rule = 'TooDeep' AND document.state = -9))"
     " RETURNING id, {known_key}, state, tries"
 )
 _STAGE = (
     "CREATE TEMPORARY TABLE IF NOT EXISTS found (id bigint, key bytea, url text, server_id integer, depth integer,"
-    " kind smallint, redirects smallint, rank integer, via_id bigint, state smallint, rule text, reason text)"
-    " ON COMMIT DELETE ROWS"
+    " kind smallint, redirects smallint, rank integer, via_id bigint, state smallint, rule text, reason_code text,"
+    " reason_parameters json) ON COMMIT DELETE ROWS"
 )
 _FROM_STAGE = _INSERT.format(
     rows=f"SELECT %s, 0, id, {_COLUMNS} FROM found",
@@ -119,11 +121,12 @@ def _packed(identity: int, row: DiscoveredUrl, server_id: int) -> bytes:
     address = url.encode()
     return b"".join(
         (
-            _BEGINNING.pack(12, 8, identity, 16, key, len(address)),
+            _BEGINNING.pack(13, 8, identity, 16, key, len(address)),
             address,
             _MIDDLE.pack(4, server_id, 4, depth, 2, kind, 2, redirects, 4, rank, 8, via_id, 2, state),
             packed_text(rule),
-            packed_text(reason),
+            # The binary form of json is its text.
+            *map(packed_text, _reason_columns(reason)),
         )
     )
 
@@ -143,8 +146,8 @@ def _insert_on_sqlite(
 
 
 def _row(item_id: int, row: DiscoveredUrl, server_id: int) -> Sequence[Any]:
-    key, url, _, *rest = row
-    return (item_id, 0, None, key, url, server_id, *rest)
+    key, url, _, *rest, reason = row
+    return (item_id, 0, None, key, url, server_id, *rest, *_reason_columns(reason))
 
 
 def _entry(identity: int, row: DiscoveredUrl, tries: int = 0) -> FrontierEntry:
@@ -172,7 +175,7 @@ class DocumentOutcome:
     id: int
     state: int
     rule: str | None = None
-    reason: str | None = None
+    reason: Reason | None = None
     type: str | None = None
     size: int | None = None
     digest: str | None = None
@@ -186,6 +189,7 @@ class DocumentOutcome:
     refers_to_id: int | None = None
     unmodified: bool | None = None
     charset: str | None = None
+    encoding: str | None = None
     etag: str | None = None
     last_modified: str | None = None
 
@@ -195,13 +199,15 @@ _INSERT_LINKS = "INSERT INTO link (document_id, target, kind) {rows}"
 _LINK = Struct("!hiqi16sih")
 """A link row in PostgreSQL's binary COPY: the number of columns, then each value after its length."""
 
-_OUTCOME_COLUMNS = tuple(name for name in DocumentOutcome.__dataclass_fields__ if name != "id")
+_PLAIN_COLUMNS = tuple(name for name in DocumentOutcome.__dataclass_fields__ if name != "reason")
+OUTCOME_COLUMNS = (*_PLAIN_COLUMNS[1:], "reason_code", "reason_parameters")
+"""Columns that an outcome changes."""
 _FINISH = (
-    f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(_OUTCOME_COLUMNS, 2))}"
+    f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(OUTCOME_COLUMNS, 2))}"
     " FROM ({rows}) AS done WHERE document.id = done.column1"
 )
 _MARK_COLLECTING = "UPDATE document SET state = 0 FROM ({rows}) AS begun WHERE document.id = begun.column1"
-_outcome_values = attrgetter(*DocumentOutcome.__dataclass_fields__)
+_plain_values = attrgetter(*_PLAIN_COLUMNS)
 _ENTRY_COLUMNS = (
     Document.id,
     Document.url,
@@ -312,4 +318,13 @@ def _outcome_types(database: str) -> list[str]:
     from sqlalchemy.dialects import postgresql
 
     dialect = postgresql.dialect()  # type: ignore[no-untyped-call]
-    return [Document.__table__.columns[name].type.compile(dialect) for name in DocumentOutcome.__dataclass_fields__]
+    return [Document.__table__.columns[name].type.compile(dialect) for name in ("id", *OUTCOME_COLUMNS)]
+
+
+def _outcome_values(outcome: DocumentOutcome) -> tuple[Any, ...]:
+    return *_plain_values(outcome), *_reason_columns(outcome.reason)
+
+
+def _reason_columns(reason: Reason | None) -> tuple[str | None, str | None]:
+    """Return the values of the columns `reason_code` and `reason_parameters`, which is a JSON text."""
+    return (None, None) if reason is None else (reason.code, reason.parameters_json())

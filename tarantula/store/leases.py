@@ -22,7 +22,9 @@ from tarantula.store.documents import insert_servers
 from tarantula.store.liveness import (
     HEARTBEAT_TIMEOUT_SECONDS,
     database_time,
+    host_name,
     is_alive,
+    is_drained,
     is_running,
     lock_collector,
     machine_id,
@@ -67,6 +69,10 @@ class ServerLeases:
         """Leased servers, with their ids."""
         self.stored_pauses: dict[str, ServerPause] = {}
         """Pauses that differ from the publication's, as last written to the database."""
+        self.is_drained = False
+        """Whether this machine was being emptied at the last heartbeat."""
+        self.paused_for: str | None = None
+        """Why this collector pauses, for display."""
 
     def join(self, connection: Connection) -> None:
         """Insert the collector's row."""
@@ -81,7 +87,9 @@ class ServerLeases:
     def beat(self, connection: Connection) -> list[str]:
         """Write a heartbeat; return the servers that were lost to other collectors."""
         alive = connection.execute(
-            update(Collector).where(Collector.id == self._collector_id).values(heartbeat_at=database_time(connection))
+            update(Collector)
+            .where(Collector.id == self._collector_id)
+            .values(heartbeat_at=database_time(connection), paused_for=self.paused_for)
         ).rowcount
         rows = connection.execute(select(Server.name).where(Server.collector_id == self._collector_id)) if alive else ()
         lost = self.held.keys() - {name for (name,) in rows}
@@ -89,6 +97,7 @@ class ServerLeases:
             del self.held[name]
         if not alive:
             self.join(connection)
+        self.is_drained = is_drained(connection, host_name())
         return sorted(lost)
 
     def take(self, connection: Connection, ids: Collection[int]) -> list[Lease]:
@@ -97,7 +106,8 @@ class ServerLeases:
         wanted = [identity for identity in ids if not self._is_yielded(identity)]
         if room <= 0 or not wanted or not lock_collector(connection, self._collector_id):
             return []
-        remove_collectors(connection, ~is_alive(connection))
+        # Its own heartbeat may be old by now, in a transaction that takes long: the lock above keeps its row.
+        remove_collectors(connection, ~is_alive(connection) & (Collector.id != self._collector_id))
         now = database_time(connection)
         rows = connection.execute(
             select(Server.id, Server.name, Server.not_before, Server.read_at)
@@ -313,7 +323,8 @@ class ReaderLeases(ServerLeases):
     def is_reading(self, connection: Connection) -> bool:
         """Whether this reader is the active one."""
         self._remove_gone(connection)
-        remove_collectors(connection, Collector.item_id.is_(None) & ~is_alive(connection))
+        others = Collector.item_id.is_(None) & (Collector.id != self._collector_id)
+        remove_collectors(connection, others & ~is_alive(connection))
         first = select(func.min(Collector.id)).where(Collector.item_id.is_(None))
         return connection.execute(first).scalar_one() == self._collector_id
 

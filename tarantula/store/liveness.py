@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, insert, select, update
 
 from tarantula.core.columns import UtcDateTime
-from tarantula.models import Barrel, Collector, Server
+from tarantula.core.states import Shortage
+from tarantula.models import Barrel, Collector, DrainedMachine, Server
 
 HEARTBEAT_TIMEOUT_SECONDS = 5.0
 """Seconds without a heartbeat after which a collector or barrel is considered dead."""
@@ -67,8 +68,29 @@ def machine_id() -> str:
     return f"{socket.gethostname()}/{booted}/{namespace}"
 
 
+def host_name(machine: str | None = None) -> str:
+    """Return the host of a `machine_id`, by default that of this machine."""
+    return (machine or machine_id()).partition("/")[0]
+
+
+def is_drained(connection: Connection, host: str) -> bool:
+    """Whether a host is being emptied: no process is started there, and running ones hand their work over."""
+    return connection.execute(select(exists().where(DrainedMachine.host == host))).scalar_one()
+
+
 def is_running(pid: int) -> bool:
-    """Whether a process of this machine exists."""
+    """Whether a process of this machine is running; one that has exited and is not reaped yet is not."""
+    try:
+        # The state follows the name, which is in parentheses and may contain any character.
+        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except FileNotFoundError:
+        return _exists(pid)
+    except OSError:
+        return False
+
+
+def _exists(pid: int) -> bool:
+    """Whether a process exists, where there is no ``/proc``, or where it hides the processes of others."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -85,15 +107,27 @@ class LiveCollector(NamedTuple):
     item_id: int | None
     host: str
     pid: int
+    paused_for: str | None = None
 
 
 def live_collectors(connection: Connection) -> list[LiveCollector]:
     """Return the collectors with a recent heartbeat, without those of this machine whose process is gone."""
     rows = connection.execute(
-        select(Collector.id, Collector.item_id, Collector.host, Collector.pid).where(is_alive(connection))
+        select(Collector.id, Collector.item_id, Collector.host, Collector.pid, Collector.paused_for).where(
+            is_alive(connection)
+        )
     )
     here = machine_id()
     return [LiveCollector(*row) for row in rows if row.host != here or is_running(row.pid)]
+
+
+def pauses(collectors: Iterable[LiveCollector]) -> dict[int, list[Shortage]]:
+    """Return why collectors pause, by item id."""
+    found: dict[int, set[Shortage]] = {}
+    for one in collectors:
+        if one.item_id is not None and one.paused_for is not None:
+            found.setdefault(one.item_id, set()).add(Shortage(one.paused_for))
+    return {item_id: sorted(causes) for item_id, causes in found.items()}
 
 
 def has_collector(connection: Connection, item_id: int) -> bool:

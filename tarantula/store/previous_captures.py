@@ -10,15 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Row, select
+from sqlalchemy import Connection, Row, exists, func, select
 from sqlalchemy.orm import aliased
 
-from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState
+from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import HTML_TYPES, charset_of
 from tarantula.frontier.entry import FrontierEntry, PreviousCapture
-from tarantula.models import Document, InheritedRecord, Item
+from tarantula.models import BodyDamage, Document, InheritedRecord, Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.bulk import chunks
 from tarantula.store.captures import HAS_CAPTURE
@@ -49,6 +49,8 @@ _CAPTURES = (
     .outerjoin(_root, _root.id == Document.refers_to_id)
     .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
     .where(HAS_CAPTURE, Document.digest.is_not(None))
+    # A damaged body is stored again.
+    .where(~exists().where(BodyDamage.document_id == func.coalesce(Document.refers_to_id, Document.id)))
     .order_by(Document.item_id)
 )
 VALIDATORS = frozenset({b"etag", b"last-modified"})
@@ -74,7 +76,7 @@ class PreviousCaptures:
             return
         publication = select(Item.publication_id).where(Item.id == item_id).scalar_subquery()
         items = select(Item.id, Item.urn, Item.state, Item.refreshes_id).where(Item.publication_id == publication)
-        rows = connection.execute(items).all()
+        rows = connection.execute(items.where(Item.state != ItemState.REMOVING)).all()
         self._urns = {row.id: row.urn for row in rows}
         # The content of another item that is still being refreshed may change soon; the refreshed item itself may be
         # used.
@@ -156,7 +158,8 @@ NO_KEPT_HEADERS = KeptHeaders(None, None, None)
 def headers_to_keep(exchange: Exchange) -> KeptHeaders:
     """Return the charset and the well-formed validators of a response."""
     charset = (charset_of(exchange.get(b"content-type")) or "")[:MAX_CHARSET_LENGTH].encode("ascii", "replace").decode()
-    if exchange.status != 200:
+    # A later 304 would confirm an incomplete body.
+    if exchange.status != 200 or exchange.truncated:
         return KeptHeaders(charset or None, None, None)
     found = _validators(exchange)
     if exchange.not_modified is not None:
@@ -189,5 +192,7 @@ def restore_unmodified(items: Path, earlier: PreviousCapture, response: Exchange
     path = items / earlier.urn / "archive" / earlier.warc
     restored = replace(response, **read_response(path, earlier.offset)._asdict(), not_modified=response)
     if payload_digest(restored) != earlier.digest:
-        raise DamagedRecord(f"{path} has a different body at offset {earlier.offset} than the one collected.")
+        raise DamagedRecord(
+            "{path} has a different body at offset {earlier} than the one collected.", path=path, earlier=earlier.offset
+        )
     return restored

@@ -1,4 +1,4 @@
-"""Scope of a publication as stored in the database, and whether it may visit private addresses."""
+"""Scope of a publication as stored in the database, and the addresses that may be connected to for it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.registry import component_paths
-from tarantula.core.urls import host_of
-from tarantula.fetch.resolver import is_public, look_up
+from tarantula.fetch.egress import EgressPolicy, NamedAddress
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.document_types import extensions_by_type, get_profile
+from tarantula.publications.patterns import parse_pattern
 from tarantula.scope.scope import Scope
 from tarantula.scope.types import TypeSet
 from tarantula.store.server_settings import effective_server_settings
@@ -42,14 +42,15 @@ def scope_of(session: Session, config: PublicationConfig, publication_id: int | 
     return scope
 
 
-def may_visit_private(config: PublicationConfig) -> bool:
-    """Whether the collector may connect to private addresses: if configured, or if the base server is at one."""
-    return config.allow_private or any(not is_public(address) for address in look_up(host_of(config.base_server)))
+def egress_policy(installation: Config, config: PublicationConfig) -> EgressPolicy:
+    """Return which addresses may be connected to for a publication.
 
-
-def private_address(server: str) -> str | None:
-    """Return the private address of a server without a public one, else ``None``."""
-    addresses = look_up(host_of(server))
-    if not addresses or any(map(is_public, addresses)):
-        return None
-    return addresses[0]
+    It names its base server and the addresses among its accepted servers, if it has them written as addresses.
+    """
+    patterns = (parse_pattern(text) for text in config.accept)
+    named = (
+        NamedAddress(pattern.name, frozenset({int(pattern.port)}) if pattern.port else frozenset())
+        for pattern in patterns
+        if pattern.is_address
+    )
+    return EgressPolicy.of(installation, [config.base_url], named, allow_private=config.allow_private)

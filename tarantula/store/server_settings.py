@@ -9,8 +9,9 @@ from pydantic import ValidationError
 from sqlalchemy import ColumnElement, Connection, case, func, or_, select, update
 from sqlalchemy.orm import Session
 
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.messages import join_messages
 from tarantula.core.states import DocumentState, ItemState
 from tarantula.models import Document, Item, Publication, Server, ServerSetting
 from tarantula.publications.config import PublicationConfig, read_config
@@ -48,7 +49,7 @@ def server_name(text: str) -> str:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if "*" in pattern.name or pattern.name.startswith("."):
-        raise TarantulaError(f"{text[:80]!r} matches many servers; settings are for one server.")
+        raise TarantulaError("{text!r} matches many servers; settings are for one server.", text=text[:80])
     return str(pattern)
 
 
@@ -61,7 +62,7 @@ def put_server_settings(
     try:
         settings = ServerSettings.model_validate({**before, **changes})
     except ValidationError as error:
-        raise TarantulaError("\n".join(messages.validation_messages(error, SETTING_FIELDS))) from error
+        raise TarantulaError(join_messages(validation.validation_messages(error, SETTING_FIELDS))) from error
     if row is None:
         row = ServerSetting(server=server, publication_id=publication.id if publication else None)
         session.add(row)
@@ -155,7 +156,7 @@ def accept_server(session: Session, item: Item, server: str) -> int:
     """Accept a server in an item that is not archived; return how many refused documents now wait."""
     session.refresh(item, with_for_update=True)
     if item.state == ItemState.ARCHIVED:
-        raise ConflictError(f"The item {item.urn} is archived: nothing can be added to it.")
+        raise ConflictError("The item {urn} is archived: nothing can be added to it.", urn=item.urn)
     config = PublicationConfig.model_validate(item.configuration)
     if server not in config.accept:
         item.configuration = read_config(config.model_dump() | {"accept": [*config.accept, server]}).model_dump(
@@ -169,7 +170,7 @@ def accept_server(session: Session, item: Item, server: str) -> int:
             Document.state == DocumentState.SERVER_NOT_ACCEPTED,
             Document.rule == ServerNotAccepted.__name__,
         )
-        .values(state=DocumentState.WAITING, rule=None, reason=None),
+        .values(state=DocumentState.WAITING, rule=None, reason_code=None, reason_parameters=None),
         execution_options={"synchronize_session": False},
     )
     return int(getattr(changed, "rowcount", 0))

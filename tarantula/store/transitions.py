@@ -42,6 +42,7 @@ def change_state(item: Item, new: ItemState, now: datetime) -> None:
     if new in ACTIVE_ITEM_STATES:
         item.finished_at = None
         item.last_document_id = None
+        item.verified_at = None
     else:
         item.finished_at = now
         item.stop_wanted_at = None

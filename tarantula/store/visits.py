@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, select, text, update
 
+from tarantula.core.reasons import Reason, stored_reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.frontier.entry import FrontierEntry
 from tarantula.models import UNDER_WAY, Document, LinkRow, Server, Visit
@@ -249,15 +250,17 @@ class VisitSettlement:
 def _sort_outcome(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None, rows: _Rows) -> None:
     rows.visits.append(_visit_values(visit, outcome, changed))
     if outcome.state in UNINFORMATIVE_STATES:
-        reason = f"The visit failed, and the earlier capture is kept: {outcome.reason}"
-        rows.kept.append({"document": visit.document_id, "back": visit.before, "why": reason, "again": outcome.tries})
+        rows.kept.append(_kept_values(visit, outcome, Reason.of("earlier_capture_kept", reason=outcome.reason)))
     elif outcome.refers_to_id is not None and visit.warc is not None:
         # The document row refers to the record of this body in this item; the visit refers to the new revisit record.
-        rows.kept.append(
-            {"document": visit.document_id, "back": visit.before, "why": outcome.reason, "again": outcome.tries}
-        )
+        rows.kept.append(_kept_values(visit, outcome, outcome.reason))
     else:
         rows.whole.append(outcome)
+
+
+def _kept_values(visit: Row[Any], outcome: DocumentOutcome, reason: Reason | None) -> dict[str, Any]:
+    stored = {f"new_{name}": value for name, value in stored_reason(reason).items()}
+    return {"document": visit.document_id, "back": visit.before, "again": outcome.tries, **stored}
 
 
 def _visit_values(visit: Row[Any], outcome: DocumentOutcome, changed: bool | None) -> dict[str, Any]:
@@ -271,7 +274,7 @@ def _visit_values(visit: Row[Any], outcome: DocumentOutcome, changed: bool | Non
         "believed": -expm1(-visit.rate * gap),
         "state": outcome.state,
         "changed": changed,
-        "reason": outcome.reason,
+        **stored_reason(outcome.reason),
         "type": outcome.type,
         "digest": outcome.digest,
         "warc": outcome.warc,
@@ -300,7 +303,9 @@ def _write(connection: Connection, rows: _Rows) -> None:
     if rows.waiting:
         connection.execute(document.values(state=DocumentState.WAITING, tries=bindparam("again")), rows.waiting)
     if rows.kept:
-        kept: dict[str, Any] = {"state": bindparam("back"), "reason": bindparam("why"), "tries": bindparam("again")}
+        kept: dict[str, Any] = {"state": bindparam("back"), "tries": bindparam("again")}
+        for name in ("reason_code", "reason_parameters"):
+            kept[name] = bindparam(f"new_{name}", type_=Document.__table__.columns[name].type)
         connection.execute(document.values(kept), rows.kept)
     if rows.visits:
         names = [name for name in rows.visits[0] if name != "visit"]

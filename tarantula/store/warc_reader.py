@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import fcntl
+import re
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from io import BufferedReader
 from os import pread
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
@@ -12,8 +13,9 @@ from typing import BinaryIO, NamedTuple, Protocol
 from isal import isal_zlib
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import Reason
 from tarantula.fetch.content_coding import decode_body
-from tarantula.fetch.errors import DownloadError, InvalidResponse
+from tarantula.fetch.errors import DownloadError, InvalidResponse, TruncatedBody
 from tarantula.fetch.exchange import RawHeaders
 from tarantula.fetch.response import END_OF_HEAD, ChunkedBody, framing_fields, parse_head
 
@@ -24,6 +26,8 @@ READ_CHUNK_BYTES = 1 << 16
 FIRST_READ_BYTES = 1 << 13
 HTTP_CONTENT_TYPE = b"\r\nContent-Type: application/http"
 """Field of the records that contain an HTTP head."""
+END_OF_FIELDS = b"\r\n\r\n"
+_TARGET_URI = re.compile(rb"\r\nWARC-Target-URI:[ \t]*(\S+)[ \t]*\r\n", re.IGNORECASE)
 MAX_OPEN_FILES = 16
 """Files that `WarcRecordReader` keeps open."""
 
@@ -91,11 +95,20 @@ class WarcRecordReader:
 
 
 def _read_record(file: BinaryIO, offset: int) -> WarcRecord:
-    try:
+    with _damage_at(file, offset):
         content = b"".join(_read_member(file))
-    except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{file.name} has no complete record at offset {offset}: {error}.") from error
     return _parse_record(file, offset, content)
+
+
+@contextmanager
+def _damage_at(file: BinaryIO, offset: int) -> Iterator[None]:
+    """Raise DamagedRecord with the position if a record is not complete."""
+    try:
+        yield
+    except (EOFError, IsalError) as error:
+        raise DamagedRecord(
+            "{file} has no complete record at offset {offset}: {error}.", file=file.name, offset=offset, error=error
+        ) from error
 
 
 def _parse_record(file: BinaryIO, offset: int, content: bytes) -> WarcRecord:
@@ -111,32 +124,31 @@ def _checked_headless(file: BinaryIO, offset: int, record: WarcRecord) -> WarcRe
     try:
         record.fields["Content-Type"]
     except (ValueError, KeyError) as error:
-        raise DamagedRecord(f"{file.name} has no WARC record at offset {offset}.") from error
+        raise DamagedRecord("{file} has no WARC record at offset {offset}.", file=file.name, offset=offset) from error
     return record
 
 
 def read_http_head(path: Path, offset: int) -> bytes:
     """Return only the HTTP head of the record that begins at *offset*; empty if it has none."""
     content = b""
-    try:
-        with open_record(path, offset) as file:
-            for piece in _read_member(file):
-                content += piece
-                fields, blank, block = content.partition(b"\r\n\r\n")
-                head = END_OF_HEAD.search(block)
-                if blank and (head or HTTP_CONTENT_TYPE not in fields):
-                    return block[: head.end()] if head else b""
-    except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{path} has no complete record at offset {offset}: {error}.") from error
+    with open_record(path, offset) as file, _damage_at(file, offset):
+        for piece in _read_member(file):
+            content += piece
+            fields, blank, block = content.partition(b"\r\n\r\n")
+            head = END_OF_HEAD.search(block)
+            if blank and (head or HTTP_CONTENT_TYPE not in fields):
+                return block[: head.end()] if head else b""
     return b""
 
 
-def open_record(path: Path, offset: int) -> BinaryIO:
+def open_record(path: Path, offset: int) -> BufferedReader:
     """Open a file at the beginning of a record."""
     try:
         file = path.open("rb")
     except OSError as error:
-        raise DamagedRecord(f"{path} cannot be read at offset {offset}: {error.strerror}.") from error
+        raise DamagedRecord(
+            "{path} cannot be read at offset {offset}: {error}.", path=path, offset=offset, error=error.strerror
+        ) from error
     file.seek(offset)
     return file
 
@@ -144,12 +156,23 @@ def open_record(path: Path, offset: int) -> BinaryIO:
 def end_of_record(file: BinaryIO, offset: int) -> int:
     """Return the end offset of the record that begins at *offset*."""
     file.seek(offset)
-    try:
+    with _damage_at(file, offset):
         for _ in _read_member(file):
             pass
-    except (EOFError, IsalError) as error:
-        raise DamagedRecord(f"{file.name} has no complete record at offset {offset}: {error}.") from error
     return file.tell()
+
+
+def target_url(file: BinaryIO, offset: int) -> str | None:
+    """Return the URL that the record at *offset* is about; None if it has none, as a warcinfo record."""
+    file.seek(offset)
+    content = b""
+    with _damage_at(file, offset):
+        for piece in _read_member(file):
+            content += piece
+            if END_OF_FIELDS in content:
+                break
+    found = _TARGET_URI.search(content.partition(END_OF_FIELDS)[0] + b"\r\n")
+    return found[1].decode("utf-8", "replace").strip("<>") if found else None
 
 
 def copy_bytes(source: BinaryIO, start: int, end: int, target: ByteSink) -> None:
@@ -158,48 +181,35 @@ def copy_bytes(source: BinaryIO, start: int, end: int, target: ByteSink) -> None
     while start < end:
         piece = source.read(min(READ_CHUNK_BYTES, end - start))
         if not piece:
-            raise DamagedRecord(f"{source.name} has no complete record at offset {start}: the file ends there.")
+            raise DamagedRecord(
+                "{source} has no complete record at offset {start}: the file ends there.",
+                source=source.name,
+                start=start,
+            )
         target.write(piece)
         start += len(piece)
 
 
 def unchunk(framed: bytes) -> bytes:
-    """Return a chunked body without its framing; a body that is not chunked unchanged."""
+    """Return a chunked body without its framing, also if it is incomplete; a body that is not chunked unchanged."""
     body = ChunkedBody()
     try:
         body.feed(framed)
         body.finish()
+    except TruncatedBody:
+        return body.payload() or framed
     except InvalidResponse:
         return framed
     return body.payload()
 
 
-def truncate_damaged_end(path: Path, good: int = 0) -> int:
-    """Cut a file after its last complete record, checking from *good* on, and return the number of bytes removed.
-
-    A file that a collector is still writing is not touched.
-    """
-    with path.open("r+b") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return 0
-        size = file.seek(0, 2)
-        end = _end_of_complete_records(file, good if good <= size else 0)
-        file.truncate(end)
-    return size - end
-
-
-def _end_of_complete_records(file: BinaryIO, start: int) -> int:
+def end_of_complete_records(file: BinaryIO, start: int) -> int:
+    """Return the end offset of the last complete record, of those that follow each other from *start* on."""
     end = start
-    while True:
-        file.seek(end)
-        try:
-            for _ in _read_member(file):
-                pass
-        except (EOFError, IsalError):
-            return end
-        end = file.tell()
+    with suppress(DamagedRecord):
+        while True:
+            end = end_of_record(file, end)
+    return end
 
 
 def _read_member(file: BinaryIO) -> Iterator[bytes]:
@@ -220,8 +230,8 @@ class Payload(NamedTuple):
 
     headers: RawHeaders
     body: bytes
-    note: str = ""
-    """Problem found while decoding."""
+    notes: tuple[Reason, ...] = ()
+    """Problems found while decoding."""
 
     def get(self, name: bytes) -> str | None:
         """Return the first header of that (lower-case) name, decoded as latin-1."""
@@ -254,7 +264,7 @@ class StoredResponse(NamedTuple):
     body: bytes
     status: int
     headers: RawHeaders
-    note: str
+    notes: tuple[Reason, ...]
 
 
 def read_response(path: Path, offset: int) -> StoredResponse:
@@ -264,5 +274,7 @@ def read_response(path: Path, offset: int) -> StoredResponse:
         status = parse_head(record.head).status
         payload = decode_payload(record)
     except DownloadError as error:
-        raise DamagedRecord(f"{path} has no response at offset {offset}: {error.reason}") from error
-    return StoredResponse(record.head, record.raw_body, payload.body, status, payload.headers, payload.note)
+        raise DamagedRecord(
+            "{path} has no response at offset {offset}: {reason}", path=path, offset=offset, reason=error.reason
+        ) from error
+    return StoredResponse(record.head, record.raw_body, payload.body, status, payload.headers, payload.notes)

@@ -6,16 +6,18 @@ A WARC record is flushed before the transaction that names it. A document and th
 from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from itertools import chain
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import SQLAlchemyError
 
 from tarantula.core.states import COLLECTED_STATES, is_final
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.politeness import ServerPause
-from tarantula.frontier.entry import FrontierEntry
+from tarantula.frontier.entry import FrontierEntry, PreviousCapture
 from tarantula.links.link import Link
 from tarantula.store.commit_group import (
     CommitGroup,
@@ -29,10 +31,12 @@ from tarantula.store.commit_group import (
     resolve_future,
 )
 from tarantula.store.documents import DiscoveredUrl, DocumentTable, InsertedUrls
+from tarantula.store.errors import storage_error
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.leases import ItemLeases, Lease
 from tarantula.store.liveness import HEARTBEAT_TIMEOUT_SECONDS
 from tarantula.store.visits import VisitSettlement
+from tarantula.store.warc_files import open_files, register_files, store_synced_size
 from tarantula.store.warc_records import payload_digest
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 
@@ -103,6 +107,13 @@ class RowWriter:
         self._find_previous = find_previous
         self._unusual_pause = unusual_pause
         self._visits = visits
+        self.paused_for: str | None = None
+        """Why the collector pauses, for its row."""
+
+    @property
+    def item_id(self) -> int:
+        """The item whose rows are written."""
+        return self._table.item_id
 
     @contextmanager
     def restoring(self) -> Iterator[None]:
@@ -119,6 +130,7 @@ class RowWriter:
         """Write a group and return its result."""
         result = CommitResult()
         if beat:
+            self._leases.paused_for = self.paused_for
             result.lost = self._leases.beat(connection)
             result.contested = self._leases.contested(connection) + self._leases.surplus(connection)
             self._leases.store_pauses(connection, self._unusual_pause)
@@ -205,6 +217,48 @@ def _long_waits(group: CommitGroup) -> dict[str, float]:
     return {finished.server: finished.wait for finished in group.finished if finished.wait > HEARTBEAT_TIMEOUT_SECONDS}
 
 
+MAX_REMEMBERED_BODIES = 50_000
+
+
+class StoredBodies:
+    """The bodies that a collector stored last, by digest, size, type, charset and state.
+
+    A body is added before its row is committed: if the transaction fails, the writer ends, and no row refers to it.
+    """
+
+    def __init__(self, urn: str, most: int = MAX_REMEMBERED_BODIES) -> None:
+        self._urn = urn
+        self._most = most
+        self._captures: OrderedDict[tuple[object, ...], PreviousCapture] = OrderedDict()
+
+    def find(self, finished: FinishedDocument, digest: str) -> PreviousCapture | None:
+        """Return the first capture of this item with the same body; None if there is none, or it may not be shared."""
+        if not finished.may_share_body():
+            return None
+        key = _body_key(finished, digest)
+        found = self._captures.get(key)
+        if found is not None:
+            self._captures.move_to_end(key)
+        return found
+
+    def add(self, finished: FinishedDocument, stored: StoredRecord, earlier: PreviousCapture | None) -> None:
+        """Remember the body of a stored document: its own, or the one that its record refers to."""
+        exchange, outcome = finished.exchange, finished.outcome
+        if exchange is None or not finished.may_share_body():
+            return
+        place = (outcome.id, exchange.url, exchange.started_at, self._urn, stored.file, stored.offset)
+        found = earlier or PreviousCapture(*place, stored.digest, outcome.size, outcome.type, outcome.charset)
+        self._captures.setdefault(_body_key(finished, stored.digest), found)
+        if len(self._captures) > self._most:
+            self._captures.popitem(last=False)
+
+
+def _body_key(finished: FinishedDocument, digest: str) -> tuple[object, ...]:
+    outcome = finished.outcome
+    # The same bytes may be decoded or interpreted differently.
+    return digest, outcome.size, outcome.type, outcome.charset, outcome.state
+
+
 class Writer(GroupCommitThread[CommitGroup, CommitResult]):
     """Writer thread of a collector: stores WARC records and rows."""
 
@@ -215,10 +269,13 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
         warc: WarcWriter,
         loop: AbstractEventLoop,
         on_commit: Callable[[CommitResult], None],
+        bodies: StoredBodies | None = None,
     ) -> None:
         super().__init__(engine, loop, "writer")
+        self._bodies = bodies
         self._rows = rows
         self._warc = warc
+        self._warc.wait_for_space = self._wait_for_space
         self._on_commit = on_commit
 
     def started(self, entry: FrontierEntry) -> None:
@@ -249,6 +306,13 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
         """Write the remaining work, close the WARC file and end."""
         super().close()
         self._warc.close()
+        # A file whose rows could not be stored stays open, and is checked when the item is resumed.
+        if self.failure is None:
+            try:
+                with self._storing_files(), self._engine.begin() as connection:
+                    self._write_files(connection)
+            except SQLAlchemyError as error:
+                raise storage_error(error) from error
 
     def _new_group(self) -> CommitGroup:
         return CommitGroup()
@@ -256,13 +320,31 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
     def _prepare(self, group: CommitGroup) -> None:
         for finished in group.finished:
             self._write_warc(finished)
-        self._warc.flush()
+        self._warc.flush_or_sync()
 
     def _write_rows(self, connection: Connection, group: CommitGroup, beat: bool) -> CommitResult:
+        self._rows.paused_for = self.paused_for
+        self._write_files(connection)
         return self._rows.write(connection, group, beat)
 
-    def _restoring(self) -> AbstractContextManager[None]:
-        return self._rows.restoring()
+    @contextmanager
+    def _restoring(self) -> Iterator[None]:
+        with self._storing_files(), self._rows.restoring():
+            yield
+
+    @contextmanager
+    def _storing_files(self) -> Iterator[None]:
+        """Forget the changes of files once they are committed."""
+        yield
+        self._warc.opened.clear()
+        self._warc.synced = None
+        self._warc.closed.clear()
+
+    def _write_files(self, connection: Connection) -> None:
+        open_files(connection, self._rows.item_id, self._warc.opened)
+        if self._warc.synced is not None:
+            store_synced_size(connection, self._rows.item_id, *self._warc.synced)
+        register_files(connection, self._rows.item_id, self._warc.closed)
 
     def _deliver(self, group: CommitGroup, result: CommitResult) -> None:
         self._on_commit(result)
@@ -289,6 +371,12 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
     def _store(self, finished: FinishedDocument, exchange: Exchange) -> StoredRecord:
         digest = payload_digest(exchange)
         earlier = finished.reusable_capture(digest)
+        if earlier is None and self._bodies is not None:
+            earlier = self._bodies.find(finished, digest)
         if earlier is None:
-            return self._warc.write(exchange, finished.rendered, digest)
-        return self._warc.write_revisit(exchange, digest, earlier)
+            stored = self._warc.write(exchange, finished.rendered, digest)
+        else:
+            stored = self._warc.write_revisit(exchange, digest, earlier)
+        if self._bodies is not None:
+            self._bodies.add(finished, stored, earlier)
+        return stored

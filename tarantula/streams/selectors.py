@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from turbohtml import Document, Element, XPath, parse
 from turbohtml.query import SelectorSyntaxError
 
+from tarantula.core.messages import Message
 from tarantula.streams.texts import check_pattern
 
 LONGEST_SELECTOR = 1000
@@ -22,7 +23,9 @@ def check_css(selector: str) -> str:
         try:
             _SMALL.select(selector)
         except (SelectorSyntaxError, ValueError) as error:
-            raise ValueError(f"{selector[:80]!r} is not a CSS selector: {_reason(error)}.") from error
+            raise ValueError(
+                Message("{selector!r} is not a CSS selector: {error}.", selector=selector[:80], error=_reason(error))
+            ) from error
     return selector
 
 
@@ -31,11 +34,17 @@ def check_xpath(expression: str) -> str:
     if expression:
         _check_length(expression)
         if "re:" in expression:
-            raise ValueError("XPath cannot contain regular expressions. Use regex.")
+            raise ValueError(Message("XPath cannot contain regular expressions. Use regex."))
         try:
             compiled_xpath(expression)(_SMALL)
         except ValueError as error:
-            raise ValueError(f"{expression[:80]!r} is not an XPath expression: {_reason(error)}.") from error
+            raise ValueError(
+                Message(
+                    "{expression!r} is not an XPath expression: {error}.",
+                    expression=expression[:80],
+                    error=_reason(error),
+                )
+            ) from error
     return expression
 
 
@@ -62,7 +71,9 @@ def select_xpath(scope: Document | Element, expression: str) -> list[Element | s
 
 def _check_length(written: str) -> None:
     if len(written) > LONGEST_SELECTOR:
-        raise ValueError(f"The selector is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
+        raise ValueError(
+            Message("The selector is longer than {limit} characters. Write a shorter one.", limit=LONGEST_SELECTOR)
+        )
 
 
 def _reason(error: Exception) -> str:
@@ -88,7 +99,7 @@ class ElementPlace(BaseModel):
     @model_validator(mode="after")
     def _one_way(self) -> Self:
         if self.css and self.xpath:
-            raise ValueError("Give a CSS selector or an XPath expression, not both.")
+            raise ValueError(Message("Give a CSS selector or an XPath expression, not both."))
         if self.nth < 0:
-            raise ValueError("Elements are counted from 1.")
+            raise ValueError(Message("Elements are counted from 1."))
         return self

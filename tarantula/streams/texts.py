@@ -7,6 +7,9 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from tarantula.core.errors import MessageError
+from tarantula.core.messages import Message
+
 if TYPE_CHECKING:
     import regex
 
@@ -17,7 +20,7 @@ PATTERN_TIMEOUT_SECONDS = 0.05
 """Time limit of a search, against catastrophic backtracking."""
 
 
-class TextTooLong(ValueError):
+class TextTooLong(MessageError, ValueError):
     """The text is too long to be a value."""
 
 
@@ -25,7 +28,7 @@ def collapse_spaces(text: str) -> str:
     """Collapse whitespace as browsers do; raise `TextTooLong` if the text is too long."""
     tidied = " ".join(text[: 10 * LONGEST_TEXT].split())
     if len(tidied) > LONGEST_TEXT:
-        raise TextTooLong(f"The text is longer than {LONGEST_TEXT:,} characters. Choose a smaller part.")
+        raise TextTooLong("The text is longer than {limit:,} characters. Choose a smaller part.", limit=LONGEST_TEXT)
     return tidied
 
 
@@ -35,7 +38,7 @@ def fold_text(text: str) -> str:
     return " ".join("".join(letter for letter in letters if not unicodedata.combining(letter)).split())
 
 
-class PatternTimeout(ValueError):
+class PatternTimeout(MessageError, ValueError):
     """The search exceeded its time limit."""
 
 
@@ -52,11 +55,17 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     import regex
 
     if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(f"The regular expression is longer than {LONGEST_PATTERN} characters. Write a shorter one.")
+        raise ValueError(
+            Message(
+                "The regular expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_PATTERN
+            )
+        )
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
-        raise ValueError(f"{pattern[:80]!r} is not a regular expression: {error}.") from error
+        raise ValueError(
+            Message("{pattern!r} is not a regular expression: {error}.", pattern=pattern[:80], error=error)
+        ) from error
 
 
 def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
@@ -65,7 +74,7 @@ def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
         found = compile_pattern(pattern).search(text, timeout=PATTERN_TIMEOUT_SECONDS)
     except TimeoutError as error:
         raise PatternTimeout(
-            f"The regular expression {pattern[:80]!r} takes too long on this text. Write a simpler one."
+            "The regular expression {pattern!r} takes too long on this text. Write a simpler one.", pattern=pattern[:80]
         ) from error
     if found is None:
         return None

@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, UtcDateTime
+from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
 
 TRIED = "state NOT IN (0, -5, -6, -9)"
 """Condition of the state index: documents that were requested, or refused in a rare way."""
@@ -28,8 +28,11 @@ UNDER_WAY = "released_at IS NOT NULL AND before IS NOT NULL AND made_at IS NULL"
 """Condition for visits whose document waits or is being collected because of them."""
 
 
-class Document(Base):
-    """One URL of an item, before, during and after its collection. A waiting row is a frontier entry."""
+class Document(ReasonColumns, Base):
+    """One URL of an item, before, during and after its collection. A waiting row is a frontier entry.
+
+    Its reason is why it has its state.
+    """
 
     __tablename__ = "document"
 
@@ -54,7 +57,6 @@ class Document(Base):
     state: Mapped[int] = mapped_column(SmallInteger)
     rule: Mapped[str | None] = mapped_column(String(60))
     """The rule that refused it, if one did."""
-    reason: Mapped[str | None] = mapped_column(Text)
     type: Mapped[str | None] = mapped_column(String(127))
     size: Mapped[int | None] = mapped_column(BigInteger)
     digest: Mapped[str | None] = mapped_column(String(60))
@@ -72,6 +74,8 @@ class Document(Base):
     """Whether the server answered 304 without a body."""
     charset: Mapped[str | None] = mapped_column(String(40))
     """From the Content-Type header."""
+    encoding: Mapped[str | None] = mapped_column(String(40))
+    """The encoding with which its links were extracted, if it is a text; the mirror uses the same."""
     etag: Mapped[str | None] = mapped_column(String(200))
     last_modified: Mapped[str | None] = mapped_column(String(60))
     """Validators for conditional requests of later items."""
@@ -145,8 +149,8 @@ class InheritedRecord(Base):
     """Offset of the rendered page's record, in the same file."""
 
 
-class Visit(Base):
-    """A planned or completed visit to a document of a refresh item."""
+class Visit(ReasonColumns, Base):
+    """A planned or completed visit to a document of a refresh item. Its reason is why it has its resulting state."""
 
     __tablename__ = "visit"
 
@@ -172,7 +176,6 @@ class Visit(Base):
     """The resulting state, as of a document."""
     changed: Mapped[bool | None] = mapped_column(Boolean)
     """``None`` if the visit was not made, or the result is inconclusive."""
-    reason: Mapped[str | None] = mapped_column(Text)
     type: Mapped[str | None] = mapped_column(String(127))
     digest: Mapped[str | None] = mapped_column(String(60))
     warc: Mapped[str | None] = mapped_column(String(200))

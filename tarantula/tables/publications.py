@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from tarantula.core.columns import Base, BigId, UtcDateTime
-from tarantula.core.reasons import Reason
+from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"
@@ -52,8 +51,8 @@ class Publication(Base):
     items: Mapped[list[Item]] = relationship(back_populates="publication")
 
 
-class Item(Base):
-    """One collection of a publication in time."""
+class Item(ReasonColumns, Base):
+    """One collection of a publication in time. Its reason is why it was interrupted."""
 
     __tablename__ = "item"
 
@@ -63,15 +62,14 @@ class Item(Base):
     state: Mapped[str] = mapped_column(String(20))
     directory: Mapped[str] = mapped_column(String(200))
     """Folder of its files, below the home."""
+    home_id: Mapped[str | None] = mapped_column(String(36))
+    """The home of its files; ``None`` before its first collector, or if that was of a version without homes."""
     configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
     """The publication's configuration when this item began."""
     planned_at: Mapped[datetime] = mapped_column(UtcDateTime)
     deadline: Mapped[datetime | None] = mapped_column(UtcDateTime)
     started_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     finished_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
-    reason_code: Mapped[str | None] = mapped_column(String(60))
-    """Why it was interrupted: a code of `tarantula.core.reasons`."""
-    reason_parameters: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     validation: Mapped[str] = mapped_column(String(20), default="pending")
     stop_wanted_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When a stop was requested; its collectors obey."""
@@ -82,28 +80,28 @@ class Item(Base):
     launched_on: Mapped[str | None] = mapped_column(String(255))
     """The machine of that process."""
     crashes: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
-    """How many of its processes died."""
+    """How many of its processes died since it last made progress."""
+    crash_mark: Mapped[int | None] = mapped_column(BigId)
+    """Number of its finished documents at the last crash: more of them are progress."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Notification that is not sent yet."""
     indicators: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Quality indicators, as `tarantula.archive.quality.indicators` writes them; None before it ended."""
     attention: Mapped[list[dict[str, Any]] | None] = mapped_column(JSON(none_as_null=True))
     """The rules of its publication that fired."""
+    later_damage: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Reason, in JSON, that damage was found after it was accepted; None if a person decided since, or it is mended."""
     last_document_id: Mapped[int | None] = mapped_column(BigId)
     """Its highest document id; ``None`` while it may get more documents."""
     refreshes_id: Mapped[int | None] = mapped_column(Integer)
     """The item that it refreshes, if it is a refresh item; that one may have been removed."""
+    refetches: Mapped[int] = mapped_column(Integer, default=0, server_default="0")
+    """How often it was collected again because bodies could not be read back."""
+    verified_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    """When all its WARC files had been read back and compared with rows and digests."""
+    egress: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    """Which addresses its last collector might connect to, a reason; ``None`` before its first collector."""
     publication: Mapped[Publication] = relationship(back_populates="items")
-
-    @property
-    def reason(self) -> Reason | None:
-        """Why it was interrupted."""
-        return Reason(self.reason_code, self.reason_parameters or {}) if self.reason_code is not None else None
-
-    @reason.setter
-    def reason(self, reason: Reason | None) -> None:
-        self.reason_code = reason.code if reason is not None else None
-        self.reason_parameters = dict(reason.parameters) if reason is not None else None
 
     __table_args__ = (
         Index("ix_item_alive", "publication_id", sqlite_where=text(_ALIVE), postgresql_where=text(_ALIVE)),
@@ -186,6 +184,8 @@ class Collector(Base):
     started_at: Mapped[datetime] = mapped_column(UtcDateTime)
     heartbeat_at: Mapped[datetime] = mapped_column(UtcDateTime)
     """Time of its last heartbeat, by the database's clock."""
+    paused_for: Mapped[str | None] = mapped_column(String(20))
+    """Why it makes no or fewer requests, a `Shortage`; ``None`` if it does not pause."""
 
     # Ids are never reused: a new collector must not be mistaken for a dead one.
     __table_args__ = ({"sqlite_autoincrement": True},)

@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, UtcDateTime
+from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
 
 
 class Source(Base):
@@ -49,16 +49,14 @@ class Source(Base):
     __table_args__ = (Index(None, "id", "revision"), {"sqlite_autoincrement": True})
 
 
-class SourceState(Base):
-    """Reading state of a source."""
+class SourceState(ReasonColumns, Base):
+    """Reading state of a source. Its reason is the current problem, if there is one."""
 
     __tablename__ = "source_state"
 
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"), primary_key=True)
     status: Mapped[str] = mapped_column(String(20))
     """`tarantula.streams.sources.config.SourceStatus`."""
-    sentence: Mapped[str] = mapped_column(Text)
-    """The current problem, if there is one."""
     misses: Mapped[int] = mapped_column(Integer)
     """Readings without a value, in a row."""
     due_at: Mapped[int] = mapped_column(BigInteger, index=True)
@@ -161,8 +159,11 @@ class Forgotten(Base):
     """Events older than `before` that arrived afterwards and were rejected."""
 
 
-class PutAside(Base):
-    """A text that may not be the intended value: it is shown, and becomes an event only when a person accepts it."""
+class PutAside(ReasonColumns, Base):
+    """A text that may not be the intended value: it is shown, and becomes an event only when a person accepts it.
+
+    Its reason is why it is in doubt.
+    """
 
     __tablename__ = "put_aside"
 
@@ -172,12 +173,13 @@ class PutAside(Base):
     row: Mapped[str] = mapped_column(String(300))
     at: Mapped[int] = mapped_column(BigInteger)
     read: Mapped[str] = mapped_column(Text)
-    why: Mapped[str] = mapped_column(Text)
     times: Mapped[int] = mapped_column(Integer)
     """How often in a row it was read."""
     decision: Mapped[str | None] = mapped_column(String(20))
     decided_by: Mapped[str | None] = mapped_column(String(100))
     decided_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+
+    why = ReasonColumns.sentence
 
 
 class Alert(Base):
@@ -207,7 +209,7 @@ class AlertMemory(Base):
     """When the passing of time alone may fire it, in microseconds since 1970."""
 
 
-class Firing(Base):
+class Firing(ReasonColumns, Base):
     """One firing of an alert, with its reason."""
 
     __tablename__ = "firing"
@@ -216,13 +218,14 @@ class Firing(Base):
     alert_id: Mapped[int] = mapped_column(ForeignKey("alert.id", ondelete="CASCADE"), index=True)
     at: Mapped[int] = mapped_column(BigInteger)
     row: Mapped[str] = mapped_column(String(300))
-    why: Mapped[str] = mapped_column(Text)
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Recipients while notifications are still to be sent, or failed for good; ``None`` otherwise."""
     tell_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
     """When the next notification is sent, in microseconds since 1970."""
     dismissed_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When its owner dismissed it."""
+
+    why = ReasonColumns.sentence
 
 
 class View(Base):

@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 
 from tarantula import __version__
 from tarantula.core.sockets import open_listener
+from tarantula.core.termination import request_end
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
 from tarantula.web.api.common import add_error_handlers
@@ -29,6 +30,7 @@ from tarantula.web.pages import (
     browse,
     dashboard,
     documents,
+    files,
     items,
     login,
     overview,
@@ -40,6 +42,7 @@ from tarantula.web.pages import (
     sources,
     types,
     validation,
+    withholding,
 )
 from tarantula.web.picker.service import PickerService
 from tarantula.web.public import search
@@ -51,8 +54,8 @@ __all__ = ["create_app", "create_apps", "serve"]
 
 # fmt: off
 PAGES = (
-    accounts, alerts, audit, browse, dashboard, documents, items, login, overview, picker, publications, reports,
-    search_engine, servers, sources, types, validation,
+    accounts, alerts, audit, browse, dashboard, documents, files, items, login, overview, picker, publications,
+    reports, search_engine, servers, sources, types, validation, withholding,
 )
 # fmt: on
 """Importing a page module registers its routes."""
@@ -100,7 +103,7 @@ def create_apps(
     listener = open_listener(host, port)
     replay_socket = open_listener(host, replay_port, "--replay-port")
     tickets = TicketSigner()
-    picker = PickerService(authenticator.installation.user_agent)
+    picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
     return [
         (create_app(authenticator, replay), listener),
@@ -136,8 +139,9 @@ async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
         for server in servers:
             server.should_exit = True
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, end)
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, end)
+    loop.add_signal_handler(signal.SIGTERM, lambda: request_end(end))
     await asyncio.gather(
         *(server.serve(sockets=[listener]) for server, (_, listener) in zip(servers, applications, strict=True))
     )

@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
-from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language
 
 PRIMARY_COLOUR = "#1d4ed8"
 """Has sufficient contrast with white, as text and as background."""
@@ -33,6 +33,7 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/items", mark("Items"), "inventory_2", Role.READER),
     ("/reports", mark("Reports"), "bar_chart", Role.READER),
     ("/validation", mark("Validation"), "fact_check", Role.READER),
+    ("/withholding", mark("Withheld URLs"), "visibility_off", Role.CURATOR),
     ("/types", mark("Types and profiles"), "category", Role.READER),
     ("/alerts", mark("Alerts"), "notifications", Role.READER),
     ("/searches", mark("Search engine"), "monitor_heart", Role.ADMINISTRATOR),
@@ -95,7 +96,7 @@ def show_error(sentence: str) -> None:
     """Show an error message on the page, translated."""
     with ui.row().classes("items-center p-3 rounded border border-red-700 w-full").props('role="alert"'):
         ui.icon("error", color="red-9")
-        ui.label(translate_sentence(sentence))
+        ui.label(_(sentence))
 
 
 def heading(text: str) -> None:

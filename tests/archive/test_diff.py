@@ -141,7 +141,7 @@ def test_control_characters_of_a_page_are_not_printed(tarantula: Tarantula, sqli
 
 def test_the_json_output(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     output = json.loads(tarantula("diff", *urns, "--json", "--text").out)
-    assert list(output) == ["before", "after", "by_url", "by_content", "documents"]
+    assert list(output) == ["before", "after", "by_url", "by_content", "documents", "left_out"]
     assert (output["before"], output["by_url"]["moved"], len(output["documents"])) == (urns[0], 1, 9)
     changed = output["documents"][0]
     assert list(changed) == [*DocumentDifference._fields, "text"]
@@ -163,7 +163,11 @@ def test_the_json_output(tarantula: Tarantula, urns: tuple[str, str]) -> None:
 def test_the_json_output_of_one_page(tarantula: Tarantula, urns: tuple[str, str]) -> None:
     output = json.loads(tarantula("diff", *urns, f"{BASE}same", f"{BASE}changed", "--json").out)
     assert [row["url"] for row in output["documents"]] == [f"{BASE}same", f"{BASE}changed"]
-    assert output["documents"][0]["text"] == {"hunks": [], "note": "It is the same in both."}
+    assert output["documents"][0]["text"] == {
+        "hunks": [],
+        "note": "It is the same in both.",
+        "left_out": None,
+    }
     assert (output["by_url"], output["by_content"]) == (None, None)
 
 

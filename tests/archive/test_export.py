@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile
 
@@ -11,7 +14,8 @@ import bagit
 import pytest
 from sqlalchemy import update
 
-from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item
+from tarantula.archive.export.exporter import ExportFormat, ExportResult, existing_exports, export_item
+from tarantula.archive.omissions import IncompleteError, Omission, as_csv
 from tarantula.archive.replay.pages import html_title
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -27,9 +31,14 @@ FORMATS = list(ExportFormat)
 
 
 def exported(
-    database: Database, config: Config, urn: str, form: ExportFormat = ExportFormat.WACZ, force: bool = False
+    database: Database,
+    config: Config,
+    urn: str,
+    form: ExportFormat = ExportFormat.WACZ,
+    force: bool = False,
+    partial: bool = False,
 ) -> ExportResult:
-    return export_item(config, database, urn, form, force=force)
+    return export_item(config, database, urn, form, force=force, partial=partial)
 
 
 def left(config: Config) -> list[str]:
@@ -133,36 +142,116 @@ def test_a_failed_export_leaves_nothing(sqlite: Database, config: Config, form: 
     assert left(config) == []
 
 
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_damaged_record_is_reported_and_skipped(sqlite: Database, config: Config, form: ExportFormat) -> None:
-    urn = archive(sqlite, config)
+def is_valid_wacz(path: Path) -> bool:
+    checked = subprocess.run(
+        [Path(sys.executable).with_name("wacz"), "validate", "--file", path], capture_output=True, text=True, check=True
+    )
+    return "Validation succeeded" in checked.stdout + checked.stderr
+
+
+def spoil(database: Database, config: Config, urn: str, url: str) -> tuple[Path, int]:
+    """Damage the record of a document; return its file and offset."""
     (path,) = files(config, urn)
-    offset = documents(sqlite, urn)[BASE].warc_offset or 0
+    offset = documents(database, urn)[url].warc_offset or 0
     content = bytearray(path.read_bytes())
     content[offset + 99] ^= 0xFF
     path.write_bytes(content)
-    written = exported(sqlite, config, urn, form)
+    return path, offset
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_an_export_with_a_damaged_record_is_refused(
+    database: Database, database_config: Config, form: ExportFormat
+) -> None:
+    urn = archive(database, database_config)
+    path, offset = spoil(database, database_config, urn, BASE)
+    with pytest.raises(IncompleteError, match=f"One part of {urn} cannot be exported, so no export was written") as one:
+        exported(database, database_config, urn, form)
+    ((url, cause, reason),) = one.value.omissions
+    assert (url, cause) == (BASE, "damaged")
+    assert reason.startswith(f"{path} has no complete record at offset {offset}: ")
+    (listed,) = (database_config.home / "exports").iterdir()
+    assert listed.name.endswith(".missing.csv")
+    assert existing_exports(database_config, urn) == [listed], "it is removed with the item"
+    assert list(csv.reader(listed.read_text().splitlines())) == [["url", "cause", "reason"], [BASE, "damaged", reason]]
+    archived = path.read_bytes()
+    path.write_bytes(archived[: offset + 99] + bytes([archived[offset + 99] ^ 0xFF]) + archived[offset + 100 :])
+    assert exported(database, database_config, urn, form).missing == []
+    assert not listed.exists()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_partial_export_says_what_is_missing(database: Database, database_config: Config, form: ExportFormat) -> None:
+    urn = archive(database, database_config)
+    spoil(database, database_config, urn, BASE)
+    written = exported(database, database_config, urn, form, partial=True)
+    assert [one.url for one in written.missing] == [BASE]
     assert written.contents["records"] == len(SENT) - 1
-    assert written.problems[0].startswith(f"{path} has no complete record at offset {offset}: ")
+    path = Path(written.path)
     if form == ExportFormat.BAGIT:
-        assert bagit.Bag(written.path).validate()
+        bag = bagit.Bag(str(path))
+        assert bag.validate()
+        assert bag.info["Missing-From-Item"] == "1, listed in data/missing.csv"
+        listed = (path / "data" / "missing.csv").read_bytes()
     else:
         assert written.contents["pages"] == 2
+        with ZipFile(path) as package:
+            said = json.loads(package.read("datapackage.json"))
+            listed = package.read("logs/missing.csv")
+        assert said["incomplete"] == {"missing": 1, "list": "logs/missing.csv"}
+        assert {"name": "missing.csv", "path": "logs/missing.csv"}.items() <= said["resources"][-1].items()
+        assert is_valid_wacz(path)
+    assert listed == path.with_name(f"{path.name}.missing.csv").read_bytes() == as_csv(written.missing)
 
 
-def test_missing_files_and_bodies_are_reported(sqlite: Database, config: Config) -> None:
-    first = archive(sqlite, config)
-    second = archive(sqlite, config, after=first, months=1)
-    (gone,) = files(config, first)
-    with sqlite.session() as session:
+def test_the_list_of_missing_documents_is_exact(database: Database, database_config: Config) -> None:
+    first = archive(database, database_config)
+    second = archive(database, database_config, after=first, months=1)
+    (gone,) = files(database_config, first)
+    with database.session() as session:
         session.execute(
             update(Document).where(Document.url == BASE, Document.refers_to_id.is_not(None)).values(refers_to_id=999)
         )
     gone.rename(gone.with_suffix(".away"))
-    problems = exported(sqlite, config, second).problems
-    assert any(problem.startswith(f"The body of {BASE} was stored in an earlier item") for problem in problems)
-    assert sum(f"{gone} cannot be read at " in problem and "which is skipped" in problem for problem in problems) == 3
-    assert exported(sqlite, config, first).problems[0] == f"{gone} is missing: records stored only there are skipped."
+    referred = {url for url, one in documents(database, second).items() if one.refers_to_id is not None}
+    assert len(referred) == 4
+    found = exported(database, database_config, second, partial=True).missing
+    assert sorted((one.url, one.cause) for one in found) == sorted((url, "missing") for url in referred)
+    reasons = {one.url: one.reason for one in found}
+    assert reasons.pop(BASE).startswith(f"The body of {BASE} was stored in an earlier item")
+    assert all(reason.startswith(f"{gone} cannot be read at ") for reason in reasons.values())
+    lost = exported(database, database_config, first, partial=True).missing
+    assert sorted(lost) == sorted(Omission(sent.url, "missing", f"{gone} is missing.") for sent in SENT)
+
+
+def test_rows_beyond_the_end_of_a_file_are_missing(sqlite: Database, config: Config) -> None:
+    urn = archive(sqlite, config)
+    (path,) = files(config, urn)
+    offset = documents(sqlite, urn)[SENT[3].url].warc_offset or 0
+    path.write_bytes(path.read_bytes()[:offset])
+    with pytest.raises(IncompleteError) as one:
+        exported(sqlite, config, urn)
+    expected = [Omission(sent.url, "damaged", f"{path} ends before it.") for sent in SENT[3:]]
+    assert sorted(one.value.omissions) == sorted(expected)
+
+
+def test_the_command_exits_with_3_and_writes_only_partial_exports(
+    sqlite: Database, config: Config, tarantula: Tarantula
+) -> None:
+    urn = archive(sqlite, config)
+    path, _ = spoil(sqlite, config, urn, BASE)
+    refused = tarantula("item", "export", urn)
+    assert (refused.code, refused.out) == (3, "")
+    assert f"Left out, damaged: {BASE}: {path} has no complete record at offset " in refused.err
+    assert "write an incomplete export with --partial." in refused.err
+    as_json = tarantula("item", "export", urn, "--json")
+    said = json.loads(as_json.out)
+    assert (as_json.code, said["path"], [one["url"] for one in said["missing"]]) == (3, None, [BASE])
+    assert left(config) == [f"{urn}.wacz.missing.csv"]
+    partial = tarantula("item", "export", urn, "--partial")
+    assert partial.code == 3
+    assert partial.out.endswith("4 records, 2 pages. It is not complete.\n")
+    assert left(config) == [f"{urn}.wacz", f"{urn}.wacz.missing.csv"]
 
 
 def test_the_command(sqlite: Database, config: Config, tarantula: Tarantula) -> None:

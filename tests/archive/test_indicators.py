@@ -180,9 +180,9 @@ def test_missing_requisites(database: Database, database_config: Config) -> None
     found = computed(database, urn).requisites
     assert (found.wanted, found.collected, found.refused, found.missing) == (7, 2, 2, 3)
     assert found.examples == [
-        MissingRequisite(f"{BASE}gone.png", 404, None),
-        MissingRequisite(f"{BASE}nowhere.png", -11, None),
-        MissingRequisite(f"{BASE}font.woff", -6, None),
+        MissingRequisite(f"{BASE}gone.png", 404, None, None, None),
+        MissingRequisite(f"{BASE}nowhere.png", -11, None, None, None),
+        MissingRequisite(f"{BASE}font.woff", -6, None, None, None),
     ]
     assert "missing-requisites > 10%" in kept(database, urn)
 

@@ -12,6 +12,7 @@ from sqlalchemy import update
 
 from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.mirror.workspace import MirrorWorkspace
+from tarantula.archive.omissions import OmissionCause
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -171,9 +172,11 @@ def test_only_the_damaged_record_is_skipped_and_reported(sqlite: Database, confi
     assert [one.url for one in made.skipped] == [f"{BASE}b", f"{BASE}moved"]
     assert f"{path} has no complete record at offset {offset}: " in made.skipped[0].reason
     assert copy_of(made.path, "a").decode() == "<a href=http://fc.ul.pt/b>a"
-    assert f"{BASE}b</td><td>{path} has no complete record" in (made.path / "index.html").read_text()
+    assert f"{BASE}b</td><td>damaged</td><td>{path} has no complete record" in (made.path / "index.html").read_text()
     path.unlink()
-    assert f"{path} cannot be read at" in convert_item(config, sqlite, urn).skipped[0].reason
+    (first, *others) = convert_item(config, sqlite, urn).skipped
+    assert (first.url, first.cause, len(others)) == (BASE, OmissionCause.MISSING, 3)
+    assert f"{path} cannot be read at" in first.reason
 
 
 def test_a_repeated_conversion_replaces_the_first(sqlite: Database, config: Config) -> None:
@@ -245,7 +248,10 @@ def test_remains_of_another_plan_are_not_used(sqlite: Database, config: Config) 
 
 def test_an_item_is_converted_by_one_process_at_a_time(sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page()})
-    with MirrorWorkspace(config.archived, urn), pytest.raises(TarantulaError, match="is being converted already"):
+    with (
+        MirrorWorkspace(config.archived, urn),
+        pytest.raises(TarantulaError, match="is being converted or removed by another process"),
+    ):
         convert_item(config, sqlite, urn)
 
 

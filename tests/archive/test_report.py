@@ -70,7 +70,7 @@ def test_the_keys_are_an_interface(database: Database) -> None:
     report = report_of(database).as_dict()
     assert list(report) == [
         *("urn", "publication", "state", "validation", "started_at", "finished_at", "totals"),
-        *("states", "types", "sizes", "servers", "belief"),
+        *("states", "types", "sizes", "servers", "files", "belief"),
     ]  # fmt: skip
     assert list(report["totals"]) == ["documents", "collected", "waiting", "links", "bytes", "servers"]
     assert list(report["states"][0]) == ["state", "meaning", "documents", "percent"]

@@ -132,7 +132,8 @@ def test_the_printed_item(tarantula: Tarantula, database: Database, database_con
 
 def test_show_of_an_item_without_stored_indicators(tarantula: Tarantula, database: Database, urn: str) -> None:
     shown = json.loads(tarantula("item", "show", urn, "--json").out)
-    assert list(shown) == ["urn", "state", "complete", "validation", "rules", "decisions", "indicators"]
+    keys = ["urn", "state", "complete", "validation", "later_damage", "rules", "decisions", "indicators", "egress"]
+    assert list(shown) == keys
     assert (shown["complete"], shown["indicators"]["collected"]) == (True, 2)
     with database.reading() as session:
         assert find_item(session, urn).indicators is None

@@ -13,14 +13,14 @@ from tests.support.mirrors import Kept, page, store
 from tests.support.waits import TIMEOUT_SECONDS
 
 BASE = "http://fc.ul.pt/"
-KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds"]
+KEYS = ["urn", "path", "documents", "changed", "bytes", "skipped", "seconds", "withheld"]
 
 
 def test_an_item_is_converted_and_its_location_printed(tarantula: Tarantula, sqlite: Database, config: Config) -> None:
     urn = store(config, sqlite, {BASE: page("<a href=/>"), f"{BASE}x": Kept(b"x", "text/plain")})
     code, out, err = tarantula("item", "convert", urn)
     assert (code, err) == (0, "")
-    assert out.startswith("2 documents, 1 with other links, in ")
+    assert out.startswith("2 documents, 1 of them changed, in ")
     assert out.endswith(f"Open {(config.archived / urn / 'index.html').as_uri()}\n")
 
 
@@ -50,4 +50,4 @@ def test_an_interrupted_conversion_can_be_continued(tarantula: Tarantula, sqlite
     assert (process.returncode, out) == (130, ""), err
     assert err == f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues.\n"
     assert not (config.archived / urn).exists()
-    assert tarantula("item", "convert", urn).out.startswith("1,201 documents, 1,200 with other links")
+    assert tarantula("item", "convert", urn).out.startswith("1,201 documents, 1,200 of them changed")

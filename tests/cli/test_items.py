@@ -7,6 +7,9 @@ import json
 import pytest
 
 from tarantula.core.database import Database
+from tarantula.core.states import ItemState
+from tarantula.models import WarcFile
+from tarantula.store.listings import find_item
 from tests.support.command_result import Tarantula
 from tests.support.deposit import BASE, DOCUMENTS, deposit
 
@@ -20,12 +23,31 @@ def test_items(tarantula: Tarantula, database: Database) -> None:
     assert list(row) == [
         "urn", "publication", "state", "validation", "planned_at", "deadline", "started_at", "finished_at", "reason",
         "reason_code", "reason_parameters",
-        "documents", "collected", "waiting", "bytes", "crashes", "complete", "attention",
+        "documents", "collected", "waiting", "bytes", "crashes", "complete", "attention", "attention_reasons",
+        "verified_at", "read_back", "paused_for",
     ]  # fmt: skip
     assert (row["state"], row["planned_at"]) == ("archived", "2026-06-12T22:00:00+00:00")
     lines = tarantula("items", "fcul").out.splitlines()
     assert lines[1].split()[:3] == ["fcul-20260612T220000", "archived", "pending"]
     assert "11.9 kB" in lines[1]
+    assert (row["verified_at"], row["read_back"]) == (row["finished_at"], None)
+    assert " verified " in f"{lines[1]} "
+
+
+def test_items_that_are_not_verified(tarantula: Tarantula, database: Database) -> None:
+    urn = deposit(database)
+    with database.session() as session:
+        item = find_item(session, urn)
+        item.state, item.verified_at = ItemState.INTERRUPTED, None
+        session.add(
+            WarcFile(item_id=item.id, name="a.warc.gz", state="closed", size=1_200_000, created_at=item.planned_at)
+        )
+    [row] = json.loads(tarantula("items", "--json").out)
+    assert (row["verified_at"], row["read_back"]) == (None, {"done": 0, "total": 1_200_000})
+    assert "not verified: 0 bytes of 1.2 MB read back" in tarantula("items").out
+    with database.session() as session:
+        find_item(session, urn).state = ItemState.CONVERTING
+    assert "verifying: 0 bytes of 1.2 MB" in tarantula("items").out
 
 
 def test_no_items(tarantula: Tarantula, database: Database) -> None:
@@ -43,12 +65,15 @@ def test_documents(tarantula: Tarantula, database: Database) -> None:
         "depth": 0,
         "state": 200,
         "reason": None,
+        "reason_code": None,
+        "reason_parameters": None,
         "type": "text/html",
         "size": 900,
         "digest": "sha256:00",
         "links": 6,
         "via": None,
         "collected_at": "2026-06-12T22:00:00+00:00",
+        "withheld": None,
     }
     assert [row["url"] for row in rows] == [row["url"] for row in DOCUMENTS]
     assert rows[7]["via"] == BASE
@@ -114,7 +139,7 @@ def test_why(tarantula: Tarantula, database: Database, arguments: list[str], ans
 def test_why_as_json(tarantula: Tarantula, database: Database) -> None:
     deposit(database)
     told = json.loads(tarantula("why", "fcul", "http://elsewhere.pt/", "--json").out)
-    assert list(told) == ["accepted", "rule", "state", "reason"]
+    assert list(told) == ["accepted", "rule", "state", "reason", "reason_code", "reason_parameters"]
     assert (told["accepted"], told["rule"], told["state"]) == (False, "ServerNotAccepted", -5)
 
 

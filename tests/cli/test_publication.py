@@ -66,6 +66,7 @@ def test_the_example_of_2001_in_one_command(tarantula: Tarantula, database_confi
         "per_server": 1,
         "strategy": "best-first",
         "convert": True,
+        "live_requests": False,
         "render": False,
         "keep_refused": True,
         "allow_private": False,

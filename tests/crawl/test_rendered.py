@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -73,3 +74,55 @@ def test_links_come_from_the_rendered_page_and_both_versions_are_stored(
     assert min(gaps) >= 0.09
     assert "'render/page_count': 3" in log
     assert "'render/refused_count': 1" in log
+
+
+HOSTILE = """<!doctype html><title>Hostile</title><body><script>
+const tell = (name, text) => {
+  const p = document.createElement("p"); p.id = name; p.append(text); document.body.append(p);
+};
+const read = (name, url) =>
+  fetch(url).then(a => a.text()).then(t => tell(name, "read " + t), e => tell(name, "failed"));
+Promise.all([
+  read("own", "/own.txt"),
+  read("closed", "OTHER/closed.txt"),
+  read("open", "OTHER/open.txt"),
+  read("asked", "OTHER/asked.txt"),
+  read("private", "NAMED/secret.txt"),
+]).then(() => { tell("all", "done"); location = "/elsewhere.html"; });
+</script>"""
+
+
+@pytest.mark.usefixtures("chromium")
+def test_scripts_read_only_what_servers_permit_and_learn_nothing_of_refusals(
+    sqlite: Database, config: Config, web: Web
+) -> None:
+    """A response of another origin is readable if its own headers say so; a refused request fails without a reason."""
+    with Web({}, ["127.0.0.2"]) as other:
+        origin, named = web.url().rstrip("/"), other.url().replace("127.0.0.2", "localhost").rstrip("/")
+        web.routes |= {
+            "/": Answer(HOSTILE.replace("OTHER", other.url().rstrip("/")).replace("NAMED", named)),
+            "/own.txt": Answer("own", "text/plain"),
+        }
+        other.routes |= {
+            "/closed.txt": Answer("closed", "text/plain"),
+            "/open.txt": Answer("open", "text/plain", headers={"Access-Control-Allow-Origin": "*"}),
+            "/asked.txt": Answer("asked", "text/plain", headers={"Access-Control-Allow-Origin": origin}),
+        }
+        describe(
+            sqlite, "rendered", base_url=web.url(), render=True, delay=0, depth=0, accept=["127.0.0.2", "localhost"]
+        )
+        collect("rendered")
+        asked = {visit.path: visit.headers.get("origin") for visit in other.visits if visit.path != "/robots.txt"}
+        assert asked == dict.fromkeys(("/closed.txt", "/open.txt", "/asked.txt"), origin)
+    with sqlite.session() as session:
+        row = session.scalars(select(Document).where(Document.url == web.url())).one()
+        assert row.warc is not None
+        assert row.rendered_offset is not None
+        urn = row.warc.rpartition("-")[0].rpartition("-")[0]
+        made = read_record(config.items / urn / "archive" / row.warc, row.rendered_offset).raw_body.decode()
+    told = dict(re.findall(r'<p id="(\w+)">([^<]*)</p>', made))
+    assert told == {
+        "own": "read own", "closed": "failed", "open": "read open", "asked": "read asked", "private": "failed",
+        "all": "done",
+    }  # fmt: skip
+    assert "<title>Hostile</title>" in made

@@ -7,6 +7,7 @@ from collections import Counter
 from sqlalchemy import select
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import SCOPE_REASONS
 from tarantula.models import Document
 from tests.sites.traps import HONEST, Traps
 from tests.support.crawls import collect, describe, only_item, states
@@ -36,9 +37,9 @@ def test_traps_are_left_by_their_rules(sqlite: Database) -> None:
     assert set(found.values()) == {200, -9}
     with sqlite.reading() as session:
         refused = session.execute(
-            select(Document.url, Document.rule, Document.reason).where(Document.state == -9)
+            select(Document.url, Document.rule, Document.reason_code).where(Document.state == -9)
         ).all()
-    assert all(reason and reason.endswith(".") for _, _, reason in refused)
+    assert all(code in SCOPE_REASONS for _, _, code in refused)
     for prefix, rules in STOPPED_BY.items():
         assert {rule for url, rule, _ in refused if url.startswith(base + prefix)} == rules
     for rule, number in Counter(rule for _, rule, _ in refused).items():

@@ -29,7 +29,7 @@ def test_every_indicator_is_listed_with_its_unit() -> None:
         row[0].strip("`"): row[1]
         for row in documentation.rows(documentation.section(documentation.read("validation.md"), "Rules"))
     }
-    assert listed == {name: measure.unit.value or "number" for name, measure in attention.MEASURES.items()}
+    assert listed == {name: unit.value or "number" for name, unit in attention.MEASURES.items()}
 
 
 def test_the_default_rules_are_listed() -> None:
@@ -45,6 +45,7 @@ def test_the_default_rules_are_listed() -> None:
         ("validation.md", "decisions", validation.ItemDecision),
         ("validation.md", "indicators", indicators.Indicators),
         ("validation.md", "requisites", indicators.Requisites),
+        ("validation.md", "mirror", indicators.MirrorContents),
         ("validation.md", "base", baseline.BaseDocument),
         ("validation.md", "before", baseline.BaselineComparison),
         ("diff.md", "by_url", items.UrlCounts),
@@ -64,7 +65,11 @@ def test_every_key_of_a_difference_is_listed() -> None:
         *names(items.DocumentDifference),
         "text",
     ]
-    assert documentation.first_column(documentation.section(text, "JSON")) == [*names(items.DiffSummary), "documents"]
+    assert documentation.first_column(documentation.section(text, "JSON")) == [
+        *names(items.DiffSummary),
+        "documents",
+        "left_out",
+    ]
 
 
 def test_every_change_is_listed_in_its_order() -> None:

@@ -85,8 +85,8 @@ def test_stop_download_is_honoured(server: RawServer, stopping: str) -> None:
     assert made["refused"]["error"] == "RefusedByRule"
 
 
-def test_private_addresses_are_refused_by_setting(server: RawServer) -> None:
-    made = crawl(server, "html", TARANTULA_ALLOW_PRIVATE=False)
+def test_private_addresses_are_refused_to_a_spider_without_a_policy(server: RawServer) -> None:
+    made = crawl(server, "html", public_only=True)
     assert made["html"]["error"] == "PrivateAddress"
     assert server.peers == []
 

@@ -14,7 +14,7 @@ from tarantula.fetch.client import HttpClient
 from tarantula.fetch.errors import DownloadError, InvalidResponse, RefusedByRule
 from tarantula.fetch.exchange import FetchRequest, ResponseHead
 from tests.sites.raw import Handler, Peer, RawServer, answering, repeating, then_waiting
-from tests.support.fetches import RUNNERS, Runner, fetch, fetch_all
+from tests.support.fetches import LOCAL, RUNNERS, Runner, fetch, fetch_all
 from tests.support.waits import TIMEOUT_SECONDS, eventually_here
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -35,7 +35,7 @@ def test_the_bytes_are_kept_as_they_were_sent(run: Runner[Any]) -> None:
     with RawServer(answering(head + wire)) as server:
         got = fetch(server.url + "a?b=c", run, headers=[(b"uSER-aGENT", b"T"), (b"From", b"a@b.pt")])
     assert (got.head, got.raw_body, got.body) == (head, wire, PAGE)
-    assert (got.status, got.get(b"server"), got.address, got.tls, got.note) == (200, "café", "127.0.0.1", "", "")
+    assert (got.status, got.get(b"server"), got.address, got.tls, got.notes) == (200, "café", "127.0.0.1", "", ())
     assert got.headers[0] == (b"sErVeR", b"caf\xe9")
     assert before <= got.started_at <= datetime.now(UTC)
     assert 0 < got.latency <= got.duration < 5
@@ -66,7 +66,7 @@ def test_what_is_not_packed_as_promised_has_a_note() -> None:
     with RawServer(answering(OK + b"Content-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello")) as server:
         got = fetch(server.url)
     assert (got.body, got.raw_body) == (b"hello", b"hello")
-    assert "not gzip as declared" in got.note
+    assert "not gzip as declared" in str(got.notes[0])
 
 
 def test_redirects_are_not_followed() -> None:
@@ -135,7 +135,7 @@ def test_connections_that_cannot_be_trusted_are_not(answer: bytes) -> None:
 @pytest.mark.parametrize("handler", [answering(HELLO), answering(HELLO, b"")], ids=["at once", "when asked again"])
 def test_a_connection_closed_while_it_rested_is_replaced(handler: Handler, run: Runner[Any]) -> None:
     async def main(url: str) -> list[bytes]:
-        client = HttpClient()
+        client = HttpClient(policy=LOCAL)
         try:
             first = await client.fetch(FetchRequest(url))
             await asyncio.sleep(0.05)
@@ -178,7 +178,7 @@ def test_a_refused_body_that_is_here_already_leaves_the_connection_open() -> Non
         raise RefusedByRule(DocumentState.TOO_LARGE, "Too large.")
 
     async def main(url: str) -> None:
-        client = HttpClient()
+        client = HttpClient(policy=LOCAL)
         with pytest.raises(RefusedByRule):
             await client.fetch(FetchRequest(url, on_head=refuse))
         await client.fetch(FetchRequest(url))
@@ -192,7 +192,7 @@ def test_a_refused_body_that_is_here_already_leaves_the_connection_open() -> Non
 @runners
 def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
     async def main(url: str) -> None:
-        client = HttpClient()
+        client = HttpClient(policy=LOCAL)
         fetching = asyncio.ensure_future(client.fetch(FetchRequest(url)))
         await eventually_here(lambda: server.requests)
         fetching.cancel()
@@ -208,7 +208,10 @@ def test_a_cancelled_fetch_closes_its_connection(run: Runner[Any]) -> None:
 @runners
 def test_idle_connections_are_bounded_and_end(run: Runner[Any]) -> None:
     async def main(urls: list[str]) -> list[int]:
-        client, brief = HttpClient(max_idle=3, max_idle_per_server=2), HttpClient(idle_seconds=0.1)
+        client, brief = (
+            HttpClient(policy=LOCAL, max_idle=3, max_idle_per_server=2),
+            HttpClient(policy=LOCAL, idle_seconds=0.1),
+        )
         await asyncio.gather(*(client.fetch(FetchRequest(urls[0])) for _ in range(4)))
         sizes = [len(client._pool)]
         for url in urls:

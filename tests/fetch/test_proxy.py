@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import InvalidRequest, PrivateAddress, ServerUnreachable
+from tarantula.fetch.exchange import FetchRequest
 from tarantula.fetch.request import parse_proxy
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering, repeating
-from tests.support.fetches import RUNNERS, Runner, fetch
+from tests.support.fetches import RUNNERS, Runner, fetch, fetch_all
 
+GUARDING = EgressPolicy(proxy_guards=True)
 HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
 runners = pytest.mark.parametrize("run", RUNNERS.values(), ids=RUNNERS)
@@ -30,7 +33,9 @@ def tunnel(peer: Peer) -> None:
 @runners
 def test_plain_requests_name_the_whole_address(run: Runner[Any]) -> None:
     with RawServer(repeating(HELLO)) as proxy:
-        got = fetch("http://example.invalid/a?b", run, proxy=f"http://me:p%40ss@{proxy.server}")
+        got = fetch(
+            "http://example.invalid/a?b", run, proxy=f"http://me:p%40ss@{proxy.server}", client={"policy": GUARDING}
+        )
     assert got.body == b"hello"
     assert got.request.startswith(b"GET http://example.invalid/a?b HTTP/1.1\r\nHost: example.invalid\r\n")
     assert b"Proxy-Authorization" not in got.request
@@ -62,14 +67,30 @@ def test_a_proxy_that_refuses() -> None:
         RawServer(answering(answer)) as proxy,
         pytest.raises(ServerUnreachable, match="The proxy answered 407"),
     ):
-        fetch("https://example.invalid/", proxy=proxy.url)
+        fetch("https://example.invalid/", proxy=proxy.url, client={"policy": GUARDING})
 
 
 def test_a_private_address_is_not_asked_of_a_proxy() -> None:
     with RawServer(repeating(HELLO)) as proxy:
+        for policy in (EgressPolicy(), GUARDING):
+            for address in ("169.254.169.254", "10.0.0.5", "[::ffff:10.0.0.5]"):
+                with pytest.raises(PrivateAddress):
+                    fetch(f"http://{address}/", proxy=proxy.url, client={"policy": policy})
+        requests = [FetchRequest("http://8.8.8.8/", proxy=proxy.url), FetchRequest("http://10.0.0.5/", proxy=proxy.url)]
+        # A connection to the proxy that is open already permits nothing more.
         with pytest.raises(PrivateAddress):
-            fetch("http://169.254.169.254/", proxy=proxy.url, client={"allow_private": False})
-        assert fetch("http://8.8.8.8/", proxy=proxy.url, client={"allow_private": False}).body == b"hello"
+            fetch_all(requests, policy=EgressPolicy())
+    assert [request.split(b" ")[1] for request in proxy.requests] == [b"http://8.8.8.8/"]
+
+
+def test_names_are_checked_before_a_proxy_gets_them_unless_it_guards() -> None:
+    with RawServer(repeating(HELLO)) as proxy:
+        with pytest.raises(PrivateAddress, match=r"localhost is at the private address 127\.0\.0\.1"):
+            fetch("http://localhost/", proxy=proxy.url, client={"policy": EgressPolicy()})
+        with pytest.raises(ServerUnreachable, match="set TARANTULA_PROXY_GUARDS=1"):
+            fetch("http://example.invalid/", proxy=proxy.url, client={"policy": EgressPolicy()})
+        assert proxy.requests == []
+        assert fetch("http://example.invalid/", proxy=proxy.url, client={"policy": GUARDING}).body == b"hello"
 
 
 @pytest.mark.parametrize("url", ["socks5://127.0.0.1:1", "https://127.0.0.1:1", "http://:80", "http://a:port"])

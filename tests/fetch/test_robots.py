@@ -9,12 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.config import Config
+from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
 from tarantula.fetch.robots import (
     FRESH_FAILURE_SECONDS,
     FRESH_SECONDS,
     MAX_CRAWL_DELAY_SECONDS,
     MAX_ROBOTS_BYTES,
+    MAX_ROBOTS_RETRY_SECONDS,
+    MAX_ROBOTS_TRIES,
     PRODUCT_TOKEN,
     RobotsCache,
     RobotsRules,
@@ -138,12 +141,12 @@ def test_unavailable_allows_and_unreachable_excludes(status: int, allowed: bool)
     [
         (200, f"{URL} excludes it."),
         (503, f"{URL} returned 503; everything on that server is excluded until it can be read."),
-        (-10, f"{URL} could not be fetched: It took longer than 60 seconds."),
+        (-10, f"{URL} could not be fetched: The name x does not resolve."),
     ],
 )
 def test_the_reason_names_the_file(status: int, sentence: str) -> None:
-    read = RobotsRules(status, b"User-agent: *\nDisallow: /", URL, "It took longer than 60 seconds.")
-    assert read.reason == sentence
+    read = RobotsRules(status, b"User-agent: *\nDisallow: /", URL, Reason.of("name_not_resolved", host="x"))
+    assert str(read.reason) == sentence
 
 
 @pytest.mark.parametrize(("status", "state"), [(200, -7), (503, -7), (-10, -10), (-11, -11)])
@@ -239,17 +242,46 @@ def test_a_file_is_believed_for_a_day_by_scheme_and_server() -> None:
     assert cache.get(f"{SITE}/b") is None
 
 
-def test_only_a_second_failure_is_believed_and_for_five_minutes() -> None:
+@pytest.mark.parametrize("status", [503, 500, 429, DocumentState.TIMEOUT, DocumentState.SYSTEM_ERROR])
+def test_a_failure_is_believed_after_five_tries_and_for_five_minutes(status: int) -> None:
     clock = Clock()
     cache = RobotsCache(clock=clock)
-    failure = rules("", 503)
+    failure = rules("", status)
+    for _ in range(MAX_ROBOTS_TRIES - 1):
+        assert cache.put(f"{SITE}/a", failure) is failure
+        assert cache.get(f"{SITE}/a") is None
+        clock.now += 1
     assert cache.put(f"{SITE}/a", failure) is failure
-    assert cache.get(f"{SITE}/a") is None
-    assert cache.put(f"{SITE}/a", failure) is failure
-    clock.now = FRESH_FAILURE_SECONDS - 1
+    clock.now += FRESH_FAILURE_SECONDS - 1
     assert cache.get(f"{SITE}/a") is failure
-    clock.now = FRESH_FAILURE_SECONDS
+    clock.now += 1
     assert cache.get(f"{SITE}/a") is None
+    # One more try then suffices.
+    cache.put(f"{SITE}/a", failure)
+    assert cache.get(f"{SITE}/a") is failure
+
+
+def test_slow_failures_are_believed_earlier() -> None:
+    clock = Clock()
+    cache = RobotsCache(clock=clock)
+    failure = rules("", DocumentState.TIMEOUT)
+    cache.put(f"{SITE}/a", failure)
+    clock.now = MAX_ROBOTS_RETRY_SECONDS - 1
+    cache.put(f"{SITE}/a", failure)
+    assert cache.get(f"{SITE}/a") is None
+    clock.now = MAX_ROBOTS_RETRY_SECONDS
+    cache.put(f"{SITE}/a", failure)
+    assert cache.get(f"{SITE}/a") is failure
+
+
+def test_a_file_that_was_read_has_its_tries_again() -> None:
+    clock = Clock()
+    cache = RobotsCache(clock=clock)
+    for _ in range(MAX_ROBOTS_TRIES):
+        cache.put(f"{SITE}/a", rules("", 503))
+    cache.put(f"{SITE}/a", rules("", 404))
+    clock.now = FRESH_SECONDS
+    assert cache.put(f"{SITE}/a", rules("", 503)).allowed(f"{SITE}/a")
 
 
 def test_an_old_copy_serves_while_the_file_is_unreachable() -> None:

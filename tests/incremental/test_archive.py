@@ -88,7 +88,7 @@ def test_copied_documents_are_complete_and_stay_complete(
         before, after = compute_indicators(session, earlier), compute_indicators(session, later)
         assert (after.collected, after.bytes, after.requisites) == (before.collected, before.bytes, before.requisites)
         assert after.base.missing is False
-    assert remove_item(config, database, first) == []
+    assert remove_item(config, database, first) == (0, [])
     assert not referred.exists()
     check(database, config, second, whole, copies)
 

@@ -66,7 +66,7 @@ def test_a_refresh_item_visits_changed_pages(database: Database, database_config
     assert b"Version 3" in whole[web.url("/twice.html")]
     check_index(config, second)
     check_figures(database, first, second)
-    assert remove_item(config, database, first) == []
+    assert remove_item(config, database, first) == (0, [])
     assert bodies(database, config, second) == whole
     for form in ExportFormat:
         assert export_item(config, database, second, form).problems == []
@@ -112,7 +112,7 @@ def check_documents(database: Database, web: LivelyWeb, first: str, second: str)
     states = {url.removeprefix(web.url("")): row.state for url, row in after.items()}
     slow = after[web.url("/slow.html", SLOW)]
     assert (slow.state, slow.refers_to_id) == (200, before[slow.url].id)
-    assert (slow.reason or "").startswith("The visit failed, and the earlier capture is kept: It took")
+    assert str(slow.reason).startswith("The visit failed, and the earlier capture is kept: It took")
     assert states.pop(slow.url) == 200
     assert states == {
         **dict.fromkeys(("/", "/twice.html", "/same.html", "/plain.html", "/kept.html", "/new.html"), 200),

@@ -12,7 +12,7 @@ from sqlalchemy import select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
-from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.reasons import ItemReason, Reason, as_reason
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.lifecycle.coordinator import (
@@ -67,10 +67,10 @@ def document(item_id: int, base: Document, page: str, state: int) -> Document:
     answered = state > 0
     return Document(
         item_id=item_id, key=key_of(url(page)), url=url(page), server_id=base.server_id, depth=1, kind=0, redirects=0,
-        rank=3, tries=2, via_id=base.id, state=state, reason=page, digest=f"sha1:{page}" if answered else None,
-        warc="a.warc.gz" if answered else None, warc_offset=7 if answered else None,
-        warc_length=9 if answered else None, collected_at=DAY_AGO if state not in (0, -6, -5) else None,
-        etag='"1"' if state == 200 else None,
+        rank=3, tries=2, via_id=base.id, state=state, reason=as_reason(page),
+        digest=f"sha1:{page}" if answered else None, warc="a.warc.gz" if answered else None,
+        warc_offset=7 if answered else None, warc_length=9 if answered else None,
+        collected_at=DAY_AGO if state not in (0, -6, -5) else None, etag='"1"' if state == 200 else None,
     )  # fmt: skip
 
 
@@ -168,19 +168,21 @@ def test_the_result_of_a_visit_is_stored(
     urn, visits = refreshed(sqlite, config, {"200": [-5.0]})
     release(sqlite, visits)
     before = rows(sqlite, urn)["200"]
-    found = DocumentOutcome(before.id, reason="So it is.", collected_at=NOW, warc="b.warc.gz", warc_offset=3, **outcome)
+    found = DocumentOutcome(
+        before.id, reason=as_reason("So it is."), collected_at=NOW, warc="b.warc.gz", warc_offset=3, **outcome
+    )
     with sqlite.session() as session:
         visited = VisitSettlement(visits)
         whole = visited.settle(session.connection(), [FinishedDocument(found)])
     assert whole == ([] if is_kept else [found])
     (visit,) = visits_of(sqlite, urn)[url("200")]
-    assert (visit.state, visit.changed, visit.reason) == (outcome["state"], changed, "So it is.")
+    assert (visit.state, visit.changed, visit.reason) == (outcome["state"], changed, found.reason)
     assert visit.gap == (NOW - DAY_AGO).total_seconds()
     assert visit.believed > 0.99
     if is_kept:
         after = rows(sqlite, urn)["200"]
         assert (after.state, after.digest, after.refers_to_id) == (state, before.digest, before.refers_to_id)
-        assert after.reason == "The visit failed, and the earlier capture is kept: So it is."
+        assert str(after.reason) == "The visit failed, and the earlier capture is kept: So it is."
 
 
 def test_a_visit_that_is_retried_keeps_the_previous_capture(sqlite: Database, config: Config) -> None:
@@ -214,7 +216,6 @@ def test_everything_is_collected_without_a_usable_previous_item(sqlite: Database
 def test_everything_is_collected_if_the_previous_item_was_removed(sqlite: Database, config: Config) -> None:
     first = first_item(sqlite, config)
     urn = prepare_item(config, "site")
-    # So a removal begins; the rows go last.
     (config.items / first).rmdir()
     end_item(begin_item(config, "site", urn), Reason.of(ItemReason.STOPPED))
     assert item(sqlite, urn).refreshes_id is None
@@ -278,7 +279,7 @@ def test_an_item_with_a_later_one_is_not_collected_any_more(sqlite: Database, co
     assert item(sqlite, third).refreshes_id == item(sqlite, second).id
     with pytest.raises(ConflictError, match="cannot be collected any more: a later item continues from it"):
         check_can_begin(config, "site", second)
-    assert reopen_item(sqlite, second) == ("site", ItemState.CONVERTING)
+    assert reopen_item(config, sqlite, second) == ("site", ItemState.CONVERTING)
 
 
 def test_a_process_of_the_daemon_exits_until_the_next_visit(sqlite: Database, config: Config) -> None:

@@ -34,7 +34,7 @@ def test_an_item_without_a_process_stops_at_once(database: Database, urn: str, s
     assert stopped.news == {"kind": "interrupted", "why": "It was stopped by a user."}
 
 
-def test_a_running_collector_gets_a_stop_request(database: Database, urn: str) -> None:
+def test_a_running_collector_gets_a_stop_request(database: Database, config: Config, urn: str) -> None:
     change(database, urn, state="collecting")
     join(database, urn)
     assert not stop_item(database, urn, NOON)
@@ -42,7 +42,7 @@ def test_a_running_collector_gets_a_stop_request(database: Database, urn: str) -
     asked = item(database, urn)
     assert (asked.state, asked.stop_wanted_at) == ("collecting", NOON)
     with pytest.raises(TarantulaError, match="is being stopped"):
-        reopen_item(database, urn)
+        reopen_item(config, database, urn)
 
 
 @pytest.mark.parametrize("state", ["archived", "interrupted"])
@@ -104,11 +104,13 @@ def test_a_finished_item_has_no_deadline_to_extend(
         extend_item(database_config, database, urn, "2d", NOON)
 
 
-def test_an_item_with_nothing_left_to_collect_resumes_with_conversion(database: Database, urn: str) -> None:
+def test_an_item_with_nothing_left_to_collect_resumes_with_conversion(
+    database: Database, config: Config, urn: str
+) -> None:
     change(database, urn, state="interrupted", crashes=3)
-    assert reopen_item(database, urn) == ("fcul", ItemState.INTERRUPTED)
+    assert reopen_item(config, database, urn) == ("fcul", ItemState.INTERRUPTED)
     finish_documents(database, urn)
-    assert reopen_item(database, urn) == ("fcul", ItemState.CONVERTING)
+    assert reopen_item(config, database, urn) == ("fcul", ItemState.CONVERTING)
     assert (item(database, urn).state, item(database, urn).crashes) == ("converting", 0)
 
 
@@ -176,5 +178,6 @@ def test_a_removal_is_confirmed_by_name(
     typed = iter(["yes", urn])
     monkeypatch.setattr("typer.prompt", lambda *_: next(typed))
     refused = tarantula("item", "remove", urn)
-    assert (refused.code, refused.err) == (2, f"That is not {urn}: nothing was removed.\n")
+    destroyed = f"The removal of {urn} destroys 1 documents and 0 decisions.\n"
+    assert (refused.code, refused.err) == (2, f"{destroyed}That is not {urn}: nothing was removed.\n")
     assert tarantula("item", "remove", urn).code == 0

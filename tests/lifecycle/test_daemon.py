@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from threading import Event
 
@@ -14,29 +13,18 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.states import ItemState
+from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.lifecycle.processes import PROCESS_LOG, LocalProcessStarter
 from tarantula.models import Collector, Item
 from tests.sites.drawing import page
 from tests.sites.listener import Listener
-from tests.sites.manners import held_back
 from tests.sites.server import Answer, Web
 from tests.support.crawls import describe, interrupt, run, start, states, wait_until
 from tests.support.waits import TIMEOUT_SECONDS
 
 KINDS = ["sqlite", "postgresql"] if os.environ.get("TARANTULA_FULL_SIZE") else ["sqlite"]
 DAEMON = [sys.executable, "scheduler.py"]
-
-
-@pytest.fixture
-def gate() -> Event:
-    return Event()
-
-
-@pytest.fixture
-def web(gate: Event) -> Iterator[Web]:
-    """A base document, and a page that is held back until the gate is opened."""
-    with Web({"/": Answer(page("Base", ["/slow"])), "/slow": held_back(gate, Answer(page("Slow")))}) as served:
-        yield served
-        gate.set()
 
 
 def only(database: Database) -> Item | None:
@@ -91,3 +79,15 @@ def test_the_daemon_reports_in_one_line_why_it_cannot_start(config: Config) -> N
     code, out, err = run(*DAEMON, TARANTULA_TIMEZONE="Europe/Lisboa")
     assert (code, out) == (2, "")
     assert err.startswith("TARANTULA_TIMEZONE: 'Europe/Lisboa' is not a time zone. Did you mean Europe/Lisbon")
+
+
+def test_a_publication_is_collected_whatever_its_name_is(sqlite: Database, config: Config) -> None:
+    """An item is started by its urn: a publication called like the stream reader does not start that."""
+    with Web({"/": Answer(page("Base"))}) as web:
+        describe(sqlite, "streams", base_url=web.url(), robots=False)
+        urn = prepare_item(config, "streams")
+        starter = LocalProcessStarter(config)
+        starter.start(urn, ItemState.WAITING)
+        assert starter.wait_all(TIMEOUT_SECONDS) == []
+    assert is_in(sqlite, "archived"), (config.items / urn / PROCESS_LOG).read_text()
+    assert [visit.path for visit in web.visits] == ["/"]

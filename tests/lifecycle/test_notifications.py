@@ -48,8 +48,8 @@ def test_an_archived_item_is_notified(database: Database, database_config: Confi
         urn = new_item(database_config, database, notify=[listener.address])
         finish_documents(database, urn)
         change(database, urn, state="converting")
-        assert complete_item(database_config, urn)
-        assert complete_item(database_config, urn)
+        assert not complete_item(database_config, urn)
+        assert not complete_item(database_config, urn)
         assert listener.titles() == [f"{urn} is archived"]
         assert listener.heard[0]["message"] == "1 document collected, 0 bytes."
     assert (database_config.archived / urn).is_dir()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,10 +17,12 @@ from tarantula.core.reasons import ItemReason, Reason
 from tarantula.lifecycle.daemon import Coordinator
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.supervisor import KILL_DELAY, MAX_CRASHES, MAX_RETRY_PAUSE, STARTUP_TIMEOUT
-from tarantula.models import Collector
+from tarantula.models import Collector, Document
 from tarantula.publications import registry
-from tarantula.store.liveness import machine_id
+from tarantula.store.leases import ReaderLeases
+from tarantula.store.liveness import is_running, machine_id
 from tests.support.item_lifecycles import NOON, FakeStarter, change, item, join, new_item
+from tests.support.waits import eventually
 
 
 @pytest.fixture
@@ -76,6 +79,30 @@ def test_crashed_processes_are_restarted_with_growing_pauses_up_to_a_limit(
     assert max(pauses) < MAX_RETRY_PAUSE.total_seconds()
 
 
+def test_progress_between_crashes_resets_the_count(database: Database, coordinator: Coordinator, urn: str) -> None:
+    change(database, urn, state="collecting", retry_at=None)
+    identity = item(database, urn).id
+    counted = []
+    for turn in range(2 * MAX_CRASHES):
+        with database.session() as session:
+            # A document is finished before every other crash.
+            if turn % 2:
+                session.add(finished_document(identity, turn))
+        change(database, urn, retry_at=None)
+        coordinator.round(NOON)
+        counted.append(item(database, urn).crashes)
+    assert counted == [1, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1, 2, 1]
+    assert item(database, urn).state == "collecting"
+    assert item(database, urn).crash_mark == MAX_CRASHES
+
+
+def finished_document(item_id: int, number: int) -> Document:
+    return Document(
+        item_id=item_id, key=number.to_bytes(16, "big"), url=f"http://fcul.example/{number}", server_id=1, depth=1,
+        kind=0, redirects=0, rank=0, tries=1, state=404, collected_at=NOON,
+    )  # fmt: skip
+
+
 def test_a_live_collector_is_not_touched(database: Database, coordinator: Coordinator, urn: str) -> None:
     change(database, urn, state="collecting", retry_at=None)
     join(database, urn)
@@ -125,6 +152,32 @@ def test_the_number_of_processes_is_limited(database: Database, database_config:
     change(database, urns[0], state="archived", launched_at=None)
     coordinator.round(NOON)
     assert [urn for urn, _ in starter.started] == urns[: database_config.collectors + 1]
+
+
+def test_the_stream_reader_takes_no_place_of_a_collector(
+    database: Database, database_config: Config, starter: FakeStarter, caplog: pytest.LogCaptureFixture
+) -> None:
+    coordinator = Coordinator(database_config.model_copy(update={"collectors": 1}), database, starter)
+    with database.session() as session:
+        ReaderLeases().join(session.connection())
+    urns = [new_item(database_config, database, name) for name in ("first", "second")]
+    for urn in urns:
+        change(database, urn, retry_at=NOON)
+    with caplog.at_level("INFO"):
+        coordinator.round(NOON)
+        coordinator.round(NOON)
+    assert starter.started == [(urns[0], "waiting")]
+    # The second one waits for the first, and the log says so, once.
+    assert [record.message for record in caplog.records if "Items wait" in record.message] == [
+        "Items wait: the limit of processes on this machine (TARANTULA_COLLECTORS) is 1."
+    ]
+
+
+def test_a_process_that_has_exited_and_is_not_reaped_is_dead() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    eventually(lambda: not is_running(process.pid))
+    assert process.wait() == 0
+    assert is_running(os.getpid())
 
 
 @pytest.mark.parametrize("retry", [None, NOON + timedelta(hours=1)], ids=["left", "paused"])

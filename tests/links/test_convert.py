@@ -44,6 +44,15 @@ from tests.support.link_conversion import converted
         ("<style type=text/less>@import 'c';</style>", "<style type=text/less>@import 'c';</style>"),
         ("<noscript><img src=c></noscript>", "<noscript><img src=c.x></noscript>"),
         ("<iframe srcdoc='&lt;a href=&#34;c&#34;>é'>", "<iframe srcdoc='&lt;a href=&#34;c.x&#34;>é'>"),
+        (
+            "<iframe srcdoc='<base href=/c/><a href=c><base href=/k/>'></iframe><a href=c>",
+            "<iframe srcdoc='<base href=\"\"><a href=../c/c.x><base href=/k/>'></iframe><a href=c.x>",
+        ),
+        (
+            "<base href=/c/><iframe srcdoc='&lt;base href=&quot;d/&quot;>&lt;img src=c>'></iframe><img src=c>",
+            "<base href=\"\"><iframe srcdoc='&lt;base href=&quot;&quot;>&lt;img src=../c/d/c.x>'></iframe>"
+            "<img src=../c/c.x>",
+        ),
         ("<template><a href=c></template>", "<template><a href=c.x></template>"),
         ("<svg><image xlink:href=c /><use href=#c /></svg>", "<svg><image xlink:href=c.x /><use href=#c /></svg>"),
         ("<form method=post action=o>", "<form method=post action=http://fc.ul.pt/dir/o>"),

@@ -23,6 +23,25 @@ SVG, XHTML, RSS = "image/svg+xml", "application/xhtml+xml", "application/rss+xml
         (SVG, "<svg><image href=c></svg>", "<svg><image href=c.x></svg>"),
         (XHTML, "<html><script src='c'/><a href='c'/></html>", "<html><script src='c.x'/><a href='c.x'/></html>"),
         (XHTML, "<html><base href='/c/'/><a href='c'/></html>", "<html><base href=''/><a href='../c/c.x'/></html>"),
+        (
+            SVG,
+            "<?xml version='1.0'?><?xml-stylesheet type='text/css' href='/c'?><svg/>",
+            "<?xml version='1.0'?><?xml-stylesheet type='text/css' href='../c.x'?><svg/>",
+        ),
+        (
+            XHTML,
+            '<!-- <?xml-stylesheet href="c"?> --><?xml-stylesheet href="c?a&amp;b" title="href=\'c\'"?>'
+            "<html><base href='/c/'/></html>",
+            '<!-- <?xml-stylesheet href="c"?> --><?xml-stylesheet href="../c/c.x" title="href=\'c\'"?>'
+            "<html><base href=''/></html>",
+        ),
+        (RSS, "<?xml-stylesheet href='c'?><rss/>", "<?xml-stylesheet href='c.x'?><rss/>"),
+        (
+            "text/xml",
+            "<?xml-stylesheet href='o'?><?xml-stylesheet href='#c'?><note><?xml-stylesheet href='c'?></note>",
+            "<?xml-stylesheet href='http://fc.ul.pt/dir/o'?><?xml-stylesheet href='#c'?>"
+            "<note><?xml-stylesheet href='c'?></note>",
+        ),
         (RSS, "<rss><channel><link>/c</link></channel></rss>", "<rss><channel><link>../c.x</link></channel></rss>"),
         (RSS, "<rss><guid>http://fc.ul.pt/c</guid></rss>", "<rss><guid>../c.x</guid></rss>"),
         (RSS, *["<rss><guid isPermaLink='false'>http://fc.ul.pt/c</guid><guid>c</guid></rss>"] * 2),

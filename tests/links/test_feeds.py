@@ -111,6 +111,30 @@ def test_other_xml_names_nothing(other: str) -> None:
     assert addresses(other.encode()) == []
 
 
+@pytest.mark.parametrize(
+    ("media_type", "root"),
+    [
+        ("text/xml", "<note>other XML</note>"),
+        ("application/rss+xml", "<rss/>"),
+        ("application/xhtml+xml", "<html><base href='/feeds/'/></html>"),
+        ("image/svg+xml", "<svg/>"),
+        ("text/xml", "<svg/>"),
+    ],
+)
+def test_stylesheets_of_instructions_before_the_root(media_type: str, root: str) -> None:
+    body = (
+        "\ufeff<?xml version='1.0'?>\n<!-- <?xml-stylesheet href='no'?> --><!DOCTYPE x [<!ENTITY a 'b>']>"
+        "<?xml-stylesheet type='text/xsl' href='a.xsl?b&amp;c'?>"
+        '<?xml-stylesheet title="href=\'no\'" href = "/b.css"?>'
+        "<?xml-stylesheet href='#here'?><?xml-stylesheet?><?xml-stylesheets href='no'?>"
+        f"{root}<?xml-stylesheet href='no'?>"
+    )
+    assert extract_links(body.encode(), media_type, URL) == [
+        Link("http://a.test/feeds/a.xsl?b&c", R),
+        Link("http://a.test/b.css", R),
+    ]
+
+
 def test_references_to_surrogates_are_passed_over() -> None:
     assert addresses(b"<rss><link>&#xD800;</link><link href='&#xDFFF;'/><link>/x</link>") == ["http://a.test/x"]
 
@@ -168,6 +192,18 @@ Sitemap:
 
 
 def test_sitemaps_in_robots() -> None:
-    assert sitemaps_in_robots(ROBOTS) == ["http://a.test/s.xml", "https://a.test/t.xml"]
-    assert addresses(ROBOTS.encode(), "text/plain", "http://a.test/robots.txt") == sitemaps_in_robots(ROBOTS)
+    url = "http://a.test/robots.txt"
+    found = ["http://a.test/s.xml", "https://a.test/t.xml", "http://a.test/relative"]
+    assert sitemaps_in_robots(ROBOTS, url) == addresses(ROBOTS.encode(), "text/plain", url) == found
     assert addresses(ROBOTS.encode(), "text/plain", "http://a.test/other.txt") == []
+
+
+def test_a_sitemap_may_be_a_text() -> None:
+    body = "\ufeffhttp://a.test/1\r\n\n \u00a0HTTPS://b.test/é \nno address\n/relative\n".encode()
+    assert addresses(body, "text/plain", "http://a.test/Sitemap-2.txt") == ["http://a.test/1", "https://b.test/%C3%A9"]
+    assert addresses(body, "text/plain", "http://a.test/sitemap/notes.txt") == []
+
+
+def test_no_break_spaces_around_an_address_are_ignored() -> None:
+    body = "<urlset><url><loc>\u00a0http://a.test/1\u00a0\n</loc></url></urlset>".encode()
+    assert addresses(body, "application/xml") == ["http://a.test/1"]

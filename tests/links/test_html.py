@@ -30,6 +30,17 @@ PLACES = [
     ("<input type=text src=x>", []),
     ("<iframe src=x longdesc=y></iframe>", [("x", R), ("y", N)]),
     ("<iframe srcdoc='<img src=x><iframe srcdoc=&quot;<a href=y>&quot;>'></iframe>", [("x", R), ("y", N)]),
+    (
+        "<base href=b/><iframe srcdoc='<base href=c/><a href=x><a href=#y><a href>'></iframe><a href=z>",
+        [("b/c/x", N), ("b/c/", N), ("b/z", N)],
+    ),
+    (
+        "<iframe srcdoc='<base href=c/><img srcset=&quot;x, y 2x&quot;>"
+        "<iframe srcdoc=&quot;<base href=/dir/d/><a href=x>"
+        "&quot;></iframe>'></iframe>",
+        [("c/x", R), ("c/y", R), ("d/x", N)],
+    ),
+    ("<noscript><base href=c/><a href=x></noscript>", [("x", N)]),
     ("<frameset><frame src=x longdesc=y>", [("x", R), ("y", N)]),
     ("<img src=x longdesc=y lowsrc=z dynsrc=w>", [("x", R), ("z", R), ("w", R), ("y", N)]),
     ("<img srcset='x 1x, y 2x'>", [("x", R), ("y", R)]),

@@ -7,10 +7,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page
 
 from tarantula.core.urls import canonical, is_web
 from tarantula.links.extract import extract_links
+from tests.support.browser import launched
 
 UTF_8 = "text/html; charset=utf-8"
 
@@ -137,10 +138,8 @@ def awful_server() -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser_page(chromium: str) -> Iterator[Page]:
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+    with launched(chromium) as browser:
         yield browser.new_page()
-        browser.close()
 
 
 def addresses_of(body: bytes, content_type: str, url: str) -> set[str]:

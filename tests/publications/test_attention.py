@@ -57,9 +57,7 @@ def test_invalid_rules(text: str, sentence: str) -> None:
 
 
 @given(
-    st.sampled_from(
-        [name for name, measure in MEASURES.items() if measure.unit is not IndicatorUnit.FLAG] + ["404", "-11"]
-    ),
+    st.sampled_from([name for name, measure in MEASURES.items() if measure is not IndicatorUnit.FLAG] + ["404", "-11"]),
     st.sampled_from("<>"),
     st.decimals(-99999, 99999, places=3),
 )
@@ -90,12 +88,21 @@ def test_when_a_rule_fires(rule: str, values: dict[str, float | None], fires: bo
 def test_the_sentence_of_a_fired_rule() -> None:
     values = {"errors": 34.26, "base-missing": 1.0}
     assert evaluate_rules(values, ["errors > 20%"], ["base-missing"]) == [
-        FiredRule("base-missing", "incomplete", 1.0, "The base document was not collected (base-missing)."),
+        FiredRule(
+            "base-missing",
+            "incomplete",
+            1.0,
+            "The base document was not collected (base-missing).",
+            "indicator_base_missing",
+            {"rule": "base-missing"},
+        ),
         FiredRule(
             "errors > 20%",
             "attention",
             34.26,
             "34.3% of the requested documents failed (errors > 20%).",
+            "indicator_errors",
+            {"value": "34.3%", "rule": "errors > 20%"},
         ),
     ]
 

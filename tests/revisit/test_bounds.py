@@ -134,6 +134,16 @@ def test_policies_are_not_below_the_bound_and_it_is_at_least_wp(
         assert bound <= schedule_staleness(slotted(pages, limits, reading), pages, limits, reading) + 1e-12
 
 
+@pytest.mark.parametrize("visits", [400, 401, 500])
+def test_a_server_that_is_full_to_the_last_moment_keeps_the_bound(visits: int) -> None:
+    chance = np.random.default_rng(16)
+    pages = Pages.of(chance.uniform(0.0, 1.0, 16) ** 3, chance.integers(0, 1, 16), zipf_shares(16, 0.0))
+    limits = VisitLimits(100.0, 0.25, visits)
+    bound = polite_bound(pages, limits, ModelReading.FRESH)
+    stale = schedule_staleness(slotted(pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH)
+    assert bound <= stale + 1e-12
+
+
 @pytest.mark.parametrize(("documents", "near"), [(600, 0.2), (5_000, 0.05), (20_000, 0.05)])
 def test_slotted_is_close_to_the_bound(documents: int, near: float) -> None:
     pages = synthetic_pages(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import as_reason
 from tarantula.core.states import DocumentState
 from tarantula.fetch.exchange import ResponseHead
 from tarantula.publications.config import PublicationConfig
@@ -69,7 +70,7 @@ def scope(config: PublicationConfig, rules: list[str] | None = None, checks: lis
 )
 def test_a_rule_is_added_by_its_import_path(scope: Scope) -> None:
     assert scope.judge(Candidate.of(URL, 1)) == Verdict(
-        False, "PrintPage", DocumentState.OVER_LIMIT, "fcul has no print pages."
+        False, "PrintPage", DocumentState.OVER_LIMIT, as_reason("fcul has no print pages.")
     )
     assert scope.judge(Candidate.of("http://www.fc.ul.pt/1", 1)).accepted
     assert scope.explain(URL).rule == "PrintPage"

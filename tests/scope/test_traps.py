@@ -62,7 +62,7 @@ def judged(rule: ScopeRule[Candidate], path: str, via: str = "", kind: LinkKind 
     if verdict is None:
         return None
     assert (verdict.accepted, verdict.rule, verdict.state) == (False, type(rule).__name__, -9)
-    assert verdict.reason.endswith(".")
+    assert str(verdict.reason).endswith(".")
     return verdict.rule
 
 

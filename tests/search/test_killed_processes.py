@@ -22,7 +22,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Barrel
 from tarantula.search.barrels.client import GatewayClient
-from tarantula.search.results import SearchOrder, SearchRequest
+from tarantula.search.results import BarrelSearchRequest, SearchOrder, SearchRequest
 from tarantula.store.database import open_database
 from tarantula.store.journal import JournalFollower, JournalKind, last_visible_id
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
@@ -158,10 +158,11 @@ def last(database: Database) -> int:
 
 def everything(address: str) -> list[int]:
     """Return all documents of a barrel, page by page."""
+    question = BarrelSearchRequest(**EVERYTHING.model_dump(), withheld=[])
     with closing(GatewayClient(address)) as finder:
-        pages = [finder.find(EVERYTHING)]
+        pages = [finder.find(question)]
         while len(pages) < pages[0].pages:
-            pages.append(finder.find(EVERYTHING.model_copy(update={"page": len(pages) + 1})))
+            pages.append(finder.find(question.model_copy(update={"page": len(pages) + 1})))
     return sorted(result.document for page in pages for result in page.results)
 
 

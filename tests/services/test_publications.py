@@ -15,6 +15,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
 from tarantula.publications import registry
+from tarantula.publications.config import read_config
 from tarantula.services import processes, publications
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings, server_settings
@@ -198,3 +199,23 @@ def test_settings_without_effect_are_rejected_but_stored_ones_may_stay(sqlite: D
         registry.edit_publication(session, "fcul", useless)
     publications.edit(context, "fcul", {"depth": 3})
     assert publications.get_publication(context, "fcul")["depth"] == 3
+
+
+def test_names_of_spiders_are_refused_for_new_publications_and_kept_by_old_ones(sqlite: Database) -> None:
+    context = context_of(sqlite)
+    sentence = "The name 'Streams' is taken: `scrapy crawl streams` runs a spider of the project. Choose another name."
+    with pytest.raises(TarantulaError) as refused:
+        publications.add(context, "Streams", FCUL)
+    assert str(refused.value) == sentence
+    assert publications.check_fields(context, {**FCUL, "name": "Streams"}) == {"name": sentence}
+    publications.add(context, "fcul", FCUL)
+    with pytest.raises(TarantulaError, match="is taken"):
+        publications.copy(context, "fcul", "streams")
+    text = publications.export_toml(context).replace("publication.fcul", "publication.streams")
+    with pytest.raises(TarantulaError, match="is taken"):
+        publications.import_toml(context, text)
+    with sqlite.session() as session:
+        registry.add_publication(session, read_config({**FCUL, "name": "streams"}))
+    publications.edit(context, "streams", {"depth": 3})
+    assert publications.import_toml(context, text, replace=True) == ["streams"]
+    assert publications.check_fields(context, FCUL, "streams") == {}

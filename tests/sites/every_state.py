@@ -88,7 +88,7 @@ REDIRECTING = (
 )
 LIMITED = (
     Place("/not-http", -1, manners.saying(b"SSH-2.0-OpenSSH_9.2\r\n")),
-    Place("/shorter-than-it-says", -1, manners.saying(
+    Place("/shorter-than-it-says", 200, manners.saying(
         manners.OK + manners.HTML + b"Content-Length: 1000\r\n\r\n<p>")),
     Place("/a-megabyte-of-header", -1, manners.saying(
         manners.OK + manners.HTML + b"X-Long: " + b"x" * 1_000_000 + b"\r\n\r\n")),

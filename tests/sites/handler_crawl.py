@@ -13,6 +13,7 @@ from scrapy.exceptions import StopDownload
 from scrapy.http import Response
 
 from tarantula.core.states import DocumentState
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import RefusedByRule
 from tarantula.fetch.exchange import ResponseHead
 
@@ -47,6 +48,7 @@ class HandlerSpider(Spider):
     """Requests a few documents and yields the result of each."""
 
     name = "handler"
+    egress = EgressPolicy(allow_private=True)
     base: str
     paths: list[str]
     stopping: str
@@ -94,7 +96,10 @@ def main(base: str, paths: str, stopping: str, settings: str) -> None:
         if stopping:
             crawler.signals.connect(spider.stop, signals.headers_received)
 
-    process = CrawlerProcess({**SETTINGS, **json.loads(settings)})
+    given = json.loads(settings)
+    if given.pop("public_only", False):
+        del HandlerSpider.egress
+    process = CrawlerProcess({**SETTINGS, **given})
     crawler: Crawler = process.create_crawler(HandlerSpider)
     crawler.signals.connect(keep, signals.item_scraped)
     crawler.signals.connect(listen, signals.spider_opened)

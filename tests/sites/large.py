@@ -20,9 +20,11 @@ WORDS = (
 class LargeWeb(Web):
     """A number of pages on a number of loopback addresses."""
 
-    def __init__(self, pages: int = 3000, servers: int = 64) -> None:
-        super().__init__({}, [f"127.0.0.{number}" for number in range(1, servers + 1)])
+    def __init__(self, pages: int = 3000, servers: int = 64, site: int = 0) -> None:
+        super().__init__({}, [f"127.0.{site}.{number}" for number in range(1, servers + 1)])
         self.pages = pages
+        self._first_seed = site * pages
+        """Sites of different numbers have different texts."""
 
     def __enter__(self) -> Self:
         super().__enter__()
@@ -56,7 +58,7 @@ class LargeWeb(Web):
         return _path(target) if self._address(number) == self._address(target) else self.page_url(target)
 
     def _page(self, number: int) -> bytes:
-        words = Random(number)
+        words = Random(self._first_seed + number)
         parts = [
             f'<!doctype html>\n<html lang="pt"><head><meta charset="utf-8"><title>Página {number}</title></head>\n'
             f'<body>\n<div id="content"><h1>Página {number}</h1>\n'

@@ -84,6 +84,8 @@ class Web:
         self.addresses = tuple(addresses)
         self.fallback = fallback
         self.visits: list[Visit] = []
+        self.connections = 0
+        """Number of connections, with or without a request."""
         self.port = 0
         self._tls = tls
         self._connections: set[_Connection] = set()
@@ -174,6 +176,7 @@ class _Connection(asyncio.Protocol):
         self._transport = transport
         self._address = transport.get_extra_info("sockname")[0]
         self._web._connections.add(self)
+        self._web.connections += 1
 
     def connection_lost(self, error: Exception | None) -> None:
         self._web._connections.discard(self)

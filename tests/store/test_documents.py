@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import func, select
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import Reason, as_reason
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of, path_depth, server_of
 from tarantula.lifecycle.schedule import create_item
@@ -17,6 +18,8 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable
 
 NOW = datetime(2026, 6, 12, 22, 0, 0, 5, tzinfo=UTC)
+
+REASON = (Document.reason_code, Document.reason_parameters)
 
 
 def new_item(database: Database, url: str = "http://h/", name: str = "fcul") -> int:
@@ -32,7 +35,17 @@ def table(database: Database) -> DocumentTable:
 
 def found(url: str, depth: int = 1, state: int = DocumentState.WAITING, rule: str | None = None) -> DiscoveredUrl:
     return DiscoveredUrl(
-        key_of(url), url, server_of(url), depth, 0, 0, path_depth(url), 1, state, rule, rule and "Because."
+        key_of(url),
+        url,
+        server_of(url),
+        depth,
+        0,
+        0,
+        path_depth(url),
+        1,
+        state,
+        rule,
+        as_reason("Because.") if rule else None,
     )
 
 
@@ -70,8 +83,10 @@ def test_a_refused_url_keeps_its_row_and_its_reason(database: Database, table: D
     refused = found("http://x/", state=DocumentState.SERVER_NOT_ACCEPTED, rule="ServerNotAccepted")
     with database.engine.begin() as connection:
         assert table.insert_urls(connection, [refused]) == ([], [])
-        row = connection.execute(select(Document.state, Document.reason).where(Document.url == "http://x/")).one()
-    assert tuple(row) == (-5, "Because.")
+        row = connection.execute(
+            select(Document.state, Document.reason_code, Document.reason_parameters).where(Document.url == "http://x/")
+        ).one()
+    assert tuple(row) == (-5, "text", {"text": "Because."})
 
 
 @pytest.mark.parametrize(("rule", "comes_back"), [("TooDeep", True), ("ServerNotAccepted", False)])
@@ -92,22 +107,26 @@ def test_a_shorter_path_lowers_the_depth_of_an_accepted_document(
 ) -> None:
     with database.engine.begin() as connection:
         (entry,), _ = table.insert_urls(connection, [found("http://h/far", 6)])
-        table.finish(connection, [DocumentOutcome(entry.id, state, reason="Said.", tries=2)])
+        table.finish(connection, [DocumentOutcome(entry.id, state, reason=Reason.of("no_response"), tries=2)])
         (_, [(nearer, known_state)]) = table.insert_urls(connection, [found("http://h/far", 2)])
         again = table.insert_urls(connection, [found("http://h/far", 2)])
-        row = connection.execute(select(Document.depth, Document.reason).where(Document.id == entry.id)).one()
+        row = connection.execute(
+            select(Document.depth, Document.reason_code, Document.reason_parameters).where(Document.id == entry.id)
+        ).one()
     assert (nearer.id, nearer.depth, nearer.tries, known_state) == (entry.id, 2, 2, state)
     assert again == ([], [])
-    assert tuple(row) == (2, "Said.")
+    assert tuple(row) == (2, "no_response", None)
 
 
 def test_special_characters_are_stored_unchanged(database: Database, table: DocumentTable) -> None:
     odd = "http://h/?a=\\b\\N&c='\""
-    reason = "Tab\tnew\nline\r\\."
+    reason = Reason.of("redirected", answer='"{NULL}"', target="Tab\tnew\nline\r\\.\0 ã \ud800 \\u0000")
     with database.engine.begin() as connection:
         table.insert_urls(connection, [found(odd)._replace(state=-5, rule="R", reason=reason)])
-        row = connection.execute(select(Document.url, Document.reason).where(Document.key == key_of(odd))).one()
-    assert tuple(row) == (odd, reason)
+        row = connection.execute(
+            select(Document.url, Document.reason_parameters).where(Document.key == key_of(odd))
+        ).one()
+    assert tuple(row) == (odd, {"answer": '"{NULL}"', "target": "Tab\tnew\nline\r\\. ã ? \\u0000"})
 
 
 def test_the_better_of_two_links_on_one_page_counts(database: Database, table: DocumentTable) -> None:
@@ -124,16 +143,17 @@ def test_outcomes_are_written(database: Database, table: DocumentTable) -> None:
             connection,
             [
                 DocumentOutcome(
-                    first.id, 200, None, "OK.", "text/html", 10, "sha1:X", 3, 1, NOW, "f.warc.gz", 5, 9, None
+                    first.id, 200, None, as_reason("OK."), "text/html", 10, "sha1:X", 3, 1, NOW, "f.warc.gz", 5, 9, None
                 ),
-                DocumentOutcome(second.id, -11, "Robots", "No.", tries=2),
+                DocumentOutcome(second.id, -11, "Robots", as_reason("No."), tries=2),
             ],
         )
     with database.session() as session:
         one, two = session.scalars(select(Document).where(Document.id.in_([first.id, second.id])).order_by(Document.id))
         assert (one.state, one.type, one.size, one.links, one.collected_at) == (200, "text/html", 10, 3, NOW)
         assert (one.warc, one.warc_offset, one.warc_length) == ("f.warc.gz", 5, 9)
-        assert (two.state, two.rule, two.reason, two.tries, two.collected_at) == (-11, "Robots", "No.", 2, None)
+        assert (two.state, two.rule, two.tries, two.collected_at) == (-11, "Robots", 2, None)
+        assert (one.reason, two.reason) == (as_reason("OK."), as_reason("No."))
 
 
 def test_the_window_is_refilled_nearest_to_the_root_first(database: Database, table: DocumentTable) -> None:

@@ -6,15 +6,19 @@ from datetime import timedelta
 from threading import Thread
 
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 
+from tarantula.core import database as core_database
 from tarantula.core.database import Database
+from tarantula.core.database_errors import translate_errors
+from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.models import Collector, Document, Item
 from tarantula.store import leases as module
 from tarantula.store.documents import DocumentTable
 from tarantula.store.leases import ItemLeases, Lease
 from tarantula.store.liveness import HEARTBEAT_TIMEOUT_SECONDS, database_time
 from tests.store.test_documents import found, new_item, state_of
+from tests.support.waits import eventually
 
 SERVERS = [f"s{number}" for number in range(5)]
 
@@ -106,6 +110,15 @@ def test_a_late_collector_learns_which_servers_it_lost(database: Database, item:
     assert first.held == {}
 
 
+def test_a_collector_whose_transaction_takes_long_does_not_remove_itself(database: Database, item: int) -> None:
+    leases = collector(database, item)
+    kill(database, leases)
+    assert sorted(seek(database, leases)) == ["h", *SERVERS]
+    with database.engine.begin() as connection:
+        assert leases.beat(connection) == []
+    assert sorted(leases.held) == ["h", *SERVERS]
+
+
 def test_a_removed_collector_leases_nothing_before_its_next_heartbeat(database: Database, item: int) -> None:
     first, second = collector(database, item), collector(database, item)
     kill(database, first)
@@ -192,3 +205,28 @@ def test_collectors_share_fairly(database: Database, item: int) -> None:
         assert second.surplus(connection) == []
         assert sorted(lease.server for lease in second.seek(connection)) == sorted(surplus)
         assert first.seek(connection) == second.seek(connection) == []
+
+
+def test_a_collector_that_is_cut_off_within_a_transaction_loses_its_leases(
+    postgresql_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(core_database, "IDLE_TRANSACTION_SECONDS", 1)
+    database, item = postgresql_database, new_item(postgresql_database)
+    fill(database, item)
+    cut_off, other = collector(database, item), collector(database, item)
+    seek(database, cut_off)
+    kill(database, cut_off)
+    with database.leasing_engine.connect() as half_open:
+        half_open.execute(select(Collector).where(Collector.id == cut_off._collector_id).with_for_update())
+        assert seek(database, other) == []
+        assert eventually(lambda: sorted(seek(database, other))) == ["h", *SERVERS]
+        with pytest.raises(DatabaseUnreachableError), translate_errors(database.engine.url):
+            cut_off.beat(half_open)
+        half_open.invalidate()
+
+
+def test_other_transactions_may_be_idle_while_files_are_written(postgresql_database: Database) -> None:
+    with postgresql_database.session() as session:
+        assert session.scalar(text("SHOW idle_in_transaction_session_timeout")) == "0"
+    with postgresql_database.leasing_engine.connect() as connection:
+        assert connection.scalar(text("SHOW idle_in_transaction_session_timeout")) == "10s"

@@ -14,6 +14,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.fetch.exchange import Exchange
 from tarantula.items import FrontierEntry, PreviousCapture
+from tarantula.lifecycle.removal import remove_item
 from tarantula.models import Document
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.store.commit_group import FinishedDocument
@@ -24,7 +25,7 @@ from tarantula.store.warc_reader import DamagedRecord
 from tests.support.archived_items import BASE, SENT, archive, page
 from tests.support.deposit import BEGAN
 from tests.support.exchanges import HTML, PAGE, answer, exchange
-from tests.support.item_contents import documents, files, remove
+from tests.support.item_contents import documents, files
 
 GZIP = SENT[1].url
 NOT_MODIFIED = exchange(BASE, answer('ETag: "2"', status="304 Not Modified"))
@@ -102,7 +103,7 @@ def test_the_newest_capture_counts_and_leads_to_the_record_with_the_body(
     assert (other.urn, other.etag, other.size) == (second, '"1"', len(changed.body))
     assert (old.urn, old.type) == (first, "image/gif")
     assert recall(database, config, second, entries(GZIP))[0] != other
-    remove(database, config, first)
+    remove_item(config, database, first)
     (base,) = recall(database, config, third, entries(BASE))
     assert base is not None
     assert (base.id, base.urn, base.collected_at) == (kept.id, second, kept.collected_at)

@@ -160,7 +160,7 @@ def decided(path: str = "/a", depth: int = 1, via: str = "http://x/", **settings
     within = scope()
     within.adapt(publication_config(), {"fc.ul.pt": ServerSettings.model_validate(settings)})
     verdict = within.judge(Candidate.of(f"http://fc.ul.pt{path}", depth)._replace(via=via))
-    assert verdict.reason.endswith(".")
+    assert str(verdict.reason).endswith(".")
     return verdict.rule, verdict.state
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.warc_reader import read_record, truncate_damaged_end, unchunk
+from tarantula.store.warc_reader import end_of_complete_records, read_record, unchunk
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, BINARY, PACKED, PAGE, answer, chunked, exchange
 
@@ -51,37 +51,31 @@ def test_a_body_without_chunks_is_unchanged(body: bytes) -> None:
     assert unchunk(body) == body
 
 
-def test_repair_finds_the_last_complete_record_after_any_crash(tmp_path: Path) -> None:
+def end_of(path: Path, start: int = 0) -> int:
+    with path.open("rb") as file:
+        return end_of_complete_records(file, start)
+
+
+def test_the_last_complete_record_is_found_after_any_crash(tmp_path: Path) -> None:
     path, (first, last) = written(tmp_path, "redirect", "redirect")
     whole = path.read_bytes()
     for size in range(last.offset, last.offset + last.length):
         path.write_bytes(whole[:size])
-        assert truncate_damaged_end(path) == size - last.offset
-        assert path.read_bytes() == whole[: last.offset]
+        assert end_of(path) == last.offset
     path.write_bytes(whole)
-    assert truncate_damaged_end(path, first.offset) == 0
-    assert path.read_bytes() == whole
+    assert end_of(path, first.offset) == len(whole)
 
 
 @pytest.mark.parametrize("rubbish", [b"\0" * 5000, b"\x1f\x8b", BINARY, PACKED[:-1], PACKED[:-8] + b"\0" * 8])
-def test_repair_cuts_garbage(tmp_path: Path, rubbish: bytes) -> None:
+def test_garbage_is_no_record(tmp_path: Path, rubbish: bytes) -> None:
     path, (stored,) = written(tmp_path, "identity")
     whole = path.read_bytes()
     for good in (0, stored.offset, len(whole)):
         path.write_bytes(whole + rubbish)
-        assert truncate_damaged_end(path, good) == len(rubbish)
-        assert path.read_bytes() == whole
+        assert end_of(path, good) == len(whole)
 
 
-def test_repair_of_a_file_that_lost_more_than_its_end(tmp_path: Path) -> None:
-    path, (stored,) = written(tmp_path, "identity")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: stored.offset + 9])
-    assert truncate_damaged_end(path, good=len(whole)) == 9
-    assert path.read_bytes() == whole[: stored.offset]
-
-
-def test_repair_handles_records_larger_than_a_read(tmp_path: Path) -> None:
+def test_records_larger_than_a_read_are_complete(tmp_path: Path) -> None:
     large = exchange("http://ul.pt/large", answer(), BINARY * 100)
     with WarcWriter(tmp_path, "fcul", {}) as writer:
         for _ in range(3):
@@ -89,16 +83,4 @@ def test_repair_handles_records_larger_than_a_read(tmp_path: Path) -> None:
     path = tmp_path / stored.file
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:100])
-    assert truncate_damaged_end(path) == 100
-    assert path.read_bytes() == whole
-
-
-def test_repair_does_not_touch_a_file_being_written(tmp_path: Path) -> None:
-    with WarcWriter(tmp_path, "fcul", {}) as writer:
-        stored = writer.write(ANSWERS["identity"])
-        writer.flush()
-        path = tmp_path / stored.file
-        with path.open("ab") as file:
-            file.write(b"half a record")
-        assert truncate_damaged_end(path) == 0
-    assert truncate_damaged_end(path) == len(b"half a record")
+    assert end_of(path) == len(whole)

@@ -15,7 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.items import PreviousCapture
-from tarantula.store.warc_records import payload_digest, revisit_record, warc_digest
+from tarantula.store.warc_records import (
+    not_modified_record,
+    payload_digest,
+    response_record,
+    revisit_record,
+    warc_digest,
+)
 from tarantula.store.warc_writer import WarcWriter
 from tests.support.exchanges import CHUNKED, HTML, answer, chunked, exchange
 
@@ -113,6 +119,44 @@ def test_a_body_that_only_looks_chunked_keeps_its_digest(coding: str) -> None:
 @given(st.lists(st.binary()))
 def test_digests_are_sha1_in_base32(pieces: list[bytes]) -> None:
     assert warc_digest(*pieces) == "sha1:" + b32encode(sha1(b"".join(pieces)).digest()).decode()
+
+
+@pytest.mark.parametrize("cut", [1, 3, 8, 700])
+def test_the_digest_of_an_incomplete_chunked_body_is_that_of_what_arrived(cut: int) -> None:
+    framed = chunked(b"a" * 500 + b"b" * 500, 500)[:-cut]
+    body = framed.partition(b"\r\n")[2][:500] + b"b" * framed.count(b"b")
+    assert payload_digest(exchange("http://ul.pt/", answer(HTML, CHUNKED), framed)) == warc_digest(body)
+
+
+def fields_and_block(record: bytes) -> tuple[dict[str, str], str]:
+    fields, _, block = gzip.decompress(record).decode().removesuffix("\r\n\r\n").partition("\r\n\r\n")
+    return dict(line.split(": ", 1) for line in fields.split("\r\n")[1:]), block
+
+
+def test_chunked_responses_have_the_digest_of_their_payload() -> None:
+    framed = exchange("http://ul.pt/", answer(HTML, CHUNKED), chunked(b"<p>abc", 2))
+    fields, _ = fields_and_block(response_record("<urn:uuid:1>", framed, "<urn:uuid:0>", payload_digest(framed)))
+    assert fields["WARC-Payload-Digest"] == warc_digest(b"<p>abc")
+    assert "WARC-Truncated" not in fields
+
+
+def test_a_truncated_response_says_so() -> None:
+    cut = replace(exchange("http://ul.pt/", answer("Content-Length: 9"), b"<p>a"), truncated="disconnect")
+    fields, block = fields_and_block(response_record("<urn:uuid:1>", cut, "<urn:uuid:0>", payload_digest(cut)))
+    assert fields["WARC-Truncated"] == "disconnect"
+    assert fields["WARC-Payload-Digest"] == warc_digest(b"<p>a")
+    assert block.endswith("\r\n\r\n<p>a")
+
+
+def test_the_head_of_a_304_response_is_kept() -> None:
+    unmodified = exchange("http://ul.pt/a", b'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nX-Nome: Jo\xc3\xa3o\r\n\r\n')
+    fields, block = fields_and_block(not_modified_record("<urn:uuid:3>", unmodified, "<urn:uuid:0>", "<urn:uuid:1>"))
+    assert (fields["WARC-Type"], fields["WARC-Refers-To"]) == ("metadata", "<urn:uuid:1>")
+    assert fields["WARC-Target-URI"] == "http://ul.pt/a"
+    assert fields["Content-Type"] == "application/warc-fields"
+    assert (
+        block == 'http-status-line: HTTP/1.1 304 Not Modified\r\nhttp-header-ETag: "a"\r\nhttp-header-X-Nome: João\r\n'
+    )
 
 
 EARLIER = PreviousCapture(

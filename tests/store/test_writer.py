@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,14 +12,17 @@ from sqlalchemy import func, select, text
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.reasons import as_reason
 from tarantula.items import FrontierEntry
-from tarantula.models import Document, LinkRow
+from tarantula.models import Document, LinkRow, WarcFile
+from tarantula.store.captures import capture_of
 from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
+from tarantula.store.warc_files import summarize_file
 from tarantula.store.warc_reader import read_record
-from tarantula.store.warc_writer import WarcWriter
-from tarantula.store.writer import DepthUpdater, RowWriter, Writer
+from tarantula.store.warc_writer import StoredRecord, WarcWriter
+from tarantula.store.writer import DepthUpdater, RowWriter, StoredBodies, Writer
 from tests.store.test_documents import found, new_item, state_of
 from tests.support.exchanges import ANSWERS
 
@@ -43,7 +47,9 @@ def run(database: Database, tmp_path: Path) -> Callable[[Scenario], Writer]:
                 waiting.extend(news.waiting)
                 waiting.extend(entry for opened in news.opened for entry in opened.entries)
 
-            writer = Writer(database.engine, rows, warc, asyncio.get_running_loop(), listen)
+            writer = Writer(
+                database.engine, rows, warc, asyncio.get_running_loop(), listen, bodies=StoredBodies("fcul-1")
+            )
             writer.start()
             try:
                 await scenario(writer, waiting)
@@ -60,7 +66,7 @@ def finished(identity: int = 1, urls: tuple[str, ...] = ()) -> FinishedDocument:
     rows = [found(url) for url in urls]
     links = {row.key: row.kind for row in rows}
     return FinishedDocument(
-        DocumentOutcome(identity, 200, reason="OK."), exchange=ANSWERS["identity"], found=rows, links=links
+        DocumentOutcome(identity, 200, reason=as_reason("OK.")), exchange=ANSWERS["identity"], found=rows, links=links
     )
 
 
@@ -80,6 +86,78 @@ def test_a_document_its_bytes_and_its_links_are_stored_together(
         record = read_record(tmp_path / "archive" / row.warc, row.warc_offset)
         assert record.raw_body == ANSWERS["identity"].body
         assert session.scalar(select(func.count()).select_from(LinkRow)) == 2
+
+
+def test_a_file_has_a_row_from_its_first_document_on(
+    run: Callable[[Scenario], Writer], database: Database, tmp_path: Path
+) -> None:
+    def files() -> list[tuple[object, ...]]:
+        with database.reading() as session:
+            chosen = select(WarcFile.item_id, WarcFile.state, WarcFile.name, WarcFile.size, WarcFile.sha256)
+            return [tuple(row) for row in session.execute(chosen.add_columns(WarcFile.records))]
+
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
+        await writer.discover([found("http://h/a")])
+        assert files() == []
+        await writer.finish(finished())
+        # Of an open file, the size that is synced to disk.
+        (path,) = (tmp_path / "archive").iterdir()
+        assert files() == [(1, "open", path.name, path.stat().st_size, None, None)]
+
+    run(scenario)
+    (path,) = (tmp_path / "archive").iterdir()
+    name, size, digest, records = summarize_file(path)
+    assert files() == [(1, "closed", name, size, digest, records)]
+    assert records == 3
+
+
+def test_equal_bodies_are_stored_once(run: Callable[[Scenario], Writer], database: Database, tmp_path: Path) -> None:
+    urls = [f"http://h/{number}" for number in range(7)]
+
+    def same(entry: FrontierEntry, state: int = 200, **outcome: object) -> FinishedDocument:
+        sent = replace(ANSWERS["identity"], url=entry.url)
+        values = {"size": len(sent.body), "type": "text/html", "collected_at": sent.started_at, **outcome}
+        return FinishedDocument(DocumentOutcome(entry.id, state, **values), exchange=sent)  # type: ignore[arg-type]
+
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
+        await writer.discover([found(url) for url in urls])
+        first, in_group, later, other_type, other_state, small, rendered = waiting
+        await asyncio.gather(writer.finish(same(first)), writer.finish(same(in_group)))
+        await writer.finish(same(later))
+        await writer.finish(same(other_type, type="text/plain"))
+        await writer.finish(same(other_state, 404))
+        await writer.finish(FinishedDocument(DocumentOutcome(small.id, 200), exchange=ANSWERS["redirect"]))
+        seen = same(rendered)
+        seen.rendered = b"<p>seen"
+        await writer.finish(seen)
+
+    run(scenario)
+    with database.reading() as session:
+        rows = session.scalars(select(Document).where(Document.url != "http://h/").order_by(Document.id)).all()
+        first, *others = rows
+        assert [row.refers_to_id for row in others] == [first.id, first.id, None, None, None, None]
+        assert first.refers_to_id is None
+        for row in (first, *others[:2]):
+            capture = capture_of(session, tmp_path, row)
+            assert capture is not None
+            assert (capture.path.name, capture.offset) == (first.warc, first.warc_offset)
+            record = read_record(tmp_path / "archive" / (row.warc or ""), row.warc_offset or 0)
+            assert record.fields["WARC-Target-URI"] == row.url
+            assert record.fields["WARC-Type"] == ("response" if row is first else "revisit")
+            assert record.fields.get("WARC-Refers-To-Target-URI") == (None if row is first else first.url)
+
+
+def test_only_the_last_bodies_are_remembered() -> None:
+    bodies = StoredBodies("fcul-1", most=2)
+
+    def document(number: int) -> FinishedDocument:
+        return FinishedDocument(DocumentOutcome(number, 200), exchange=ANSWERS["identity"])
+
+    for number, digest in ((1, "a"), (2, "b"), (3, "a"), (4, "c")):
+        if bodies.find(document(number), digest) is None:
+            bodies.add(document(number), StoredRecord("a.warc.gz", 0, 1, digest), None)
+    known = {digest: bodies.find(document(9), digest) for digest in "abc"}
+    assert {digest: capture and capture.id for digest, capture in known.items()} == {"a": 1, "b": None, "c": 4}
 
 
 def test_simultaneous_work_is_one_group(run: Callable[[Scenario], Writer]) -> None:

@@ -10,15 +10,16 @@ from typing import TypeVar
 import pytest
 
 from tarantula.core.errors import TarantulaError
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.browser import PickerBrowser
 from tarantula.streams.picker.client import (
     VISIT_PAUSE_SECONDS,
     PickerClient,
     PickerRequest,
-    is_private_address,
     parse_address,
 )
+from tests.support.fetches import LOCAL
 from tests.support.picker_sites import DOOR, Reply, behind_a_door, site_of, site_that
 
 AGENT = "Mozilla/5.0 (compatible; Tarantula/test)"
@@ -40,7 +41,7 @@ def visiting(act: Callable[[PickerClient], Awaitable[Result]]) -> Result:
 
 def got(url: str, **limits: object) -> bytes:
     """Return the body at a loopback address."""
-    wanted = PickerRequest(url, **{"allow_private": True, **limits})  # type: ignore[arg-type]
+    wanted = PickerRequest(url, **{"policy": LOCAL, **limits})  # type: ignore[arg-type]
     return visiting(lambda client: client.get(wanted)).body
 
 
@@ -53,7 +54,7 @@ def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
             said = []
             for path in ("yes", "no", "to-no"):
                 try:
-                    said.append((await client.get(PickerRequest(f"{site.url}{path}", True))).body.decode())
+                    said.append((await client.get(PickerRequest(f"{site.url}{path}", LOCAL))).body.decode())
                 except TarantulaError as error:
                     said.append(str(error))
             return said
@@ -67,9 +68,8 @@ def test_robots_are_asked_once_and_obeyed_at_every_redirect() -> None:
 def test_private_addresses_are_not_reached_from_public_pages() -> None:
     with site_of({"/": ("text/plain", "1")}) as site:
         with pytest.raises(TarantulaError, match=r"at the private address 127\.0\.0\.1|at a private address"):
-            got(site.url, allow_private=False)
+            got(site.url, policy=EgressPolicy())
         assert site.asked == []
-        assert is_private_address(site.url)
 
 
 def test_a_server_is_visited_once_at_a_time_with_pauses() -> None:
@@ -77,7 +77,9 @@ def test_a_server_is_visited_once_at_a_time_with_pauses() -> None:
 
         async def both(client: PickerClient) -> float:
             began = time.monotonic()
-            await asyncio.gather(*(client.get(PickerRequest(f"{site.url}{path}", True, robots=False)) for path in "ab"))
+            await asyncio.gather(
+                *(client.get(PickerRequest(f"{site.url}{path}", LOCAL, robots=False)) for path in "ab")
+            )
             return time.monotonic() - began
 
         assert visiting(both) >= VISIT_PAUSE_SECONDS
@@ -88,8 +90,8 @@ def test_a_server_that_asks_for_long_pauses_is_left_alone() -> None:
     with site_of({"/robots.txt": robots, "/": ("text/plain", "1")}) as site:
 
         async def twice(client: PickerClient) -> None:
-            await client.get(PickerRequest(site.url, True))
-            await client.get(PickerRequest(site.url, True))
+            await client.get(PickerRequest(site.url, LOCAL))
+            await client.get(PickerRequest(site.url, LOCAL))
 
         with pytest.raises(TarantulaError, match="asks for a pause of"):
             visiting(twice)
@@ -125,11 +127,11 @@ def test_steps_log_in_and_reach_content_made_by_scripts() -> None:
         async def go(client: PickerClient) -> tuple[SourceResponse, str, str]:
             rendering = PickerBrowser(client, AGENT)
             variables = {"name": "ana", "word": "segredo"}
-            inside = await rendering.render(url, DOOR, variables, allow_private=True)
+            inside = await rendering.render(url, DOOR, variables, policy=LOCAL)
             with pytest.raises(TarantulaError) as missing:
-                await rendering.render(url, DOOR[:1], {}, allow_private=True)
+                await rendering.render(url, DOOR[:1], {}, policy=LOCAL)
             with pytest.raises(TarantulaError) as private:
-                await rendering.render(url, [], {}, allow_private=False)
+                await rendering.render(url, [], {}, policy=EgressPolicy())
             return inside, str(missing.value), str(private.value)
 
         inside, missing, private = visiting(go)

@@ -27,12 +27,8 @@ ADDRESSES = [f"127.0.0.{number}" for number in range(1, 14)]
 def statuses(database: Database) -> dict[str, tuple[str, str]]:
     """Return the status and sentence of every source."""
     with database.reading() as session:
-        rows = session.execute(
-            select(Source.name, SourceState.status, SourceState.sentence).join(
-                SourceState, SourceState.source_id == Source.id
-            )
-        )
-        return {name: (status, sentence) for name, status, sentence in rows}
+        rows = session.execute(select(Source.name, SourceState).join(SourceState, SourceState.source_id == Source.id))
+        return {name: (state.status, state.sentence) for name, state in rows}
 
 
 def values_of(database: Database, name: str) -> list[str]:
@@ -109,7 +105,7 @@ def test_any_failure_of_a_server_is_shown_and_others_continue(database: Database
         "busy": "429",
         "forbidden": "robots.txt excludes",
         "loop": "redirected more than 5",
-        "slow": "longer than 2 seconds",
+        "slow": "longer than 2 s",
         "excluded": "The server 127.0.0.14 is excluded",
         "nowhere": "not a web address",
         "away": "503",

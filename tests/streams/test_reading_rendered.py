@@ -44,7 +44,9 @@ def test_values_made_by_scripts_and_behind_steps_are_read(sqlite: Database) -> N
     }
     with Web(routes, ["127.0.0.1", "127.0.0.2", "127.0.0.3", "127.0.0.4"]) as web:
         web.routes["127.0.0.2/"] = Answer(PAGE.format(script=web.url("/make.js", "127.0.0.3")))
-        follow(sqlite, "test.made", url=web.url("/", "127.0.0.2"), interval=600, render=True, delay=0.2)
+        follow(
+            sqlite, "test.made", url=web.url("/", "127.0.0.2"), interval=600, render=True, delay=0.2, allow_private=True
+        )
         follow(
             sqlite,
             "user.ana.bank",
@@ -66,6 +68,7 @@ def test_values_made_by_scripts_and_behind_steps_are_read(sqlite: Database) -> N
         process = start([SCRAPY, "crawl", "streams"])
         wait_until(lambda: all(state_of(sqlite, source).status != "new" for source in (1, 2, 3)), process)
         log = interrupt(process)
+        assert state_of(sqlite, 2).sentence == ""
         (sent,) = web.visits_to("/enter")
         times = [visit.time for visit in web.visits if visit.server.startswith("127.0.0.2")]
     assert state_of(sqlite, 1).sentence == ""

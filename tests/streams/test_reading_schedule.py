@@ -136,20 +136,6 @@ def test_seen_values_are_usual_and_a_thousand_times_the_maximum_is_not(numbers: 
         assert is_outlier(1000 * largest, usual)
 
 
-def test_redirects_to_private_addresses_need_a_private_origin_or_permission() -> None:
-    queue = VisitQueue()
-    queue.add(followed(1))
-    queue.hold("a.example", 0.0)
-    visit = queue.next(0.0)
-    assert visit is not None
-    assert visit.may_be_private
-    assert visit.redirected_to("http://a.example/other", 302, is_private=False).may_be_private
-    assert not visit.redirected_to("http://b.example/", 302, is_private=False).may_be_private
-    assert visit.redirected_to("http://b.example/", 302, is_private=True).may_be_private
-    visit.sources = [followed(1, allow_private=True)]
-    assert visit.redirected_to("http://b.example/", 302, is_private=False).may_be_private
-
-
 def test_conditional_requests_need_equal_validators_of_all_sources() -> None:
     sources = [followed(number) for number in range(2)]
     queue = VisitQueue()
@@ -162,5 +148,5 @@ def test_conditional_requests_need_equal_validators_of_all_sources() -> None:
     assert visit.conditions == {"If-None-Match": '"one"'}
     sources[1].validators = {}
     assert visit.conditions == {}
-    onward = visit.redirected_to("http://a.example/other", 302, is_private=True)
+    onward = visit.redirected_to("http://a.example/other", 302)
     assert onward.conditions == {}

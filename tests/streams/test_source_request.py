@@ -157,12 +157,12 @@ def test_headers_and_body_go_only_to_the_own_server(status: int, url: str, expec
     led = visit(method="POST", headers={"X-A": "1"}, body="[]")
     if expected is None:
         with pytest.raises(Exception, match="headers and body are sent only to the source's own server"):
-            led.redirected_to(url, status, is_private=False)
+            led.redirected_to(url, status)
     else:
-        onward = led.redirected_to(url, status, is_private=False)
+        onward = led.redirected_to(url, status)
         assert onward.sent == expected
         # Removed headers stay removed, even if a redirect leads back.
-        assert "X-A" in dict(onward.redirected_to("http://a.example/", 302, False).sent.headers) or not expected.headers
+        assert "X-A" in dict(onward.redirected_to("http://a.example/", 302).sent.headers) or not expected.headers
 
 
 def test_sources_share_a_visit_only_if_they_send_the_same_request() -> None:
@@ -188,7 +188,7 @@ def test_services_get_the_configured_request_and_secrets_stay_hidden(database: D
         posted = {"method": "POST", "body": '{"key": "{api_key}", "town": "{town}"}'}
         follow(database, "test.post", url=web.url("/post"), **common, **posted)
         follow(database, "test.get", url=web.url("/get"), **common)
-        follow(database, "test.led", url=web.url("/led", "127.0.0.2"), **common)
+        follow(database, "test.led", url=web.url("/led", "127.0.0.2"), allow_private=True, **common)
         away = follow(database, "test.away", url=web.url("/away", "127.0.0.3"), **common, **posted, misses=1)
         process = start([SCRAPY, "crawl", "streams", "-L", "DEBUG"])
         wait_until(

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import as_reason
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import Exchange
@@ -20,6 +21,7 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
+from tarantula.store.captures import body_row
 from tarantula.store.cdxj import write_item_indexes
 from tarantula.store.previous_captures import headers_to_keep
 from tarantula.store.warc_records import payload_digest
@@ -73,8 +75,7 @@ def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> St
     )
     if earlier is None or not sent.raw_body:
         return warc.write(sent, None, digest)
-    kept = session.get(Document, earlier.refers_to_id) if earlier.refers_to_id else earlier
-    assert kept is not None
+    kept = body_row(session, earlier)
     assert kept.collected_at is not None
     place = PreviousCapture(kept.id, kept.url, kept.collected_at, after, "", 0, digest, None, None, None)
     return warc.write_revisit(sent, digest, place)
@@ -91,7 +92,7 @@ def _fill(row: Document, sent: Exchange, stored: StoredRecord, when: datetime) -
         "rank": 0,
         "tries": 1,
         "state": sent.status,
-        "reason": "Because.",
+        "reason": as_reason("Because."),
         "type": media_type(sent.get(b"content-type")),
         "size": len(sent.body),
         "digest": stored.digest,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from asyncio import AbstractEventLoop, events
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -80,16 +82,61 @@ def browsing(chromium: str) -> Iterator[Browser]:
         yield Browser(browser)
 
 
+class _Driver:
+    """Playwright and its browser, once per process: starting them takes seconds."""
+
+    def __init__(self) -> None:
+        self.playwright = sync_playwright().start()
+        self.loop: AbstractEventLoop = events.get_running_loop()
+        self.browser: playwright.sync_api.Browser | None = None
+
+    def launch(self, chromium: str) -> playwright.sync_api.Browser:
+        """Return the browser; start it, also after a crash."""
+        if self.browser is None or not self.browser.is_connected():
+            options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
+            if os.geteuid() == 0:
+                options.append("--no-sandbox")
+            self.browser = self.playwright.chromium.launch(executable_path=chromium, args=options)
+        return self.browser
+
+
+@cache
+def _driver() -> _Driver:
+    return _Driver()
+
+
+@contextmanager
+def _playwright_running() -> Iterator[_Driver]:
+    """Let Playwright's event loop be the running one; afterwards other code of this thread can run its own again."""
+    outer = events._get_running_loop()
+    driver = _driver()
+    events._set_running_loop(driver.loop)
+    try:
+        yield driver
+    finally:
+        events._set_running_loop(outer)
+
+
 @contextmanager
 def launched(chromium: str) -> Iterator[playwright.sync_api.Browser]:
-    """Start a browser."""
-    options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
-    if os.geteuid() == 0:
-        options.append("--no-sandbox")
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium, args=options)
-        yield browser
-        browser.close()
+    """Yield this process's browser; its windows that are opened meanwhile, each with its own cookies, are closed."""
+    with _playwright_running() as driver:
+        browser = driver.launch(chromium)
+        before = list(browser.contexts)
+        try:
+            yield browser
+        finally:
+            for context in browser.contexts:
+                if context not in before:
+                    context.close()
+
+
+def end_browser() -> None:
+    """Stop the browser and Playwright, if they were started."""
+    if _driver.cache_info().currsize:
+        with _playwright_running() as driver:
+            driver.playwright.stop()
+        _driver.cache_clear()
 
 
 @contextmanager

@@ -82,7 +82,7 @@ def states(database: Database) -> dict[str, int]:
 def reasons(database: Database) -> dict[str, str]:
     """Return the reason of every document."""
     with database.session() as session:
-        return {url: reason or "" for url, reason in session.execute(select(Document.url, Document.reason))}
+        return {document.url: str(document.reason or "") for document in session.scalars(select(Document))}
 
 
 def only_item(database: Database) -> Item:
@@ -98,6 +98,17 @@ def wait_until(condition: Callable[[], bool], process: subprocess.Popen[str]) ->
         assert process.poll() is None, process.communicate()[1]
         assert time.monotonic() < end, "the condition did not become true in time"
         time.sleep(POLL_SECONDS)
+
+
+def log_until(process: subprocess.Popen[str], sentence: str) -> str:
+    """Read the log of a process up to the line that contains a sentence; return it."""
+    assert process.stderr is not None
+    lines = []
+    for line in iter(process.stderr.readline, ""):
+        lines.append(line)
+        if sentence in line:
+            return "".join(lines)
+    raise AssertionError(f"no line with {sentence!r} in: {''.join(lines)}")
 
 
 def interrupt(process: subprocess.Popen[str], how: signal.Signals = signal.SIGINT) -> str:

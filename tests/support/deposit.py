@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from tarantula.core.database import Database
+from tarantula.core.reasons import as_reason
 from tarantula.core.states import ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.lifecycle.schedule import create_item
@@ -18,16 +19,24 @@ from tarantula.publications.config import read_config
 BEGAN = datetime(2026, 6, 12, 22, 0, tzinfo=UTC)
 BASE = "http://www.fc.ul.pt/"
 
+GONE = as_reason("Not found.")
+REFUSED = as_reason("The server elsewhere.pt is not accepted.")
 DOCUMENTS: list[dict[str, Any]] = [
     {"url": BASE, "state": 200, "type": "text/html", "size": 900, "links": 6, "digest": "sha256:00"},
     {"url": "http://www.fc.ul.pt/a.html", "state": 200, "type": "text/html", "size": 1024, "links": 2},
     {"url": "http://www.fc.ul.pt/b.html", "state": 200, "type": "text/html", "size": 1025, "links": 0},
     {"url": "http://www.di.fc.ul.pt/c.gif", "state": 200, "type": "image/gif", "size": 9000},
     {"url": "http://www.di.fc.ul.pt/d", "state": 203, "type": None, "size": 0},
-    {"url": "http://www.fc.ul.pt/gone", "state": 404, "type": "text/html", "size": 300, "reason": "Not found."},
+    {
+        "url": "http://www.fc.ul.pt/gone",
+        "state": 404,
+        "type": "text/html",
+        "size": 300,
+        "reason": as_reason("Not found."),
+    },
     {"url": "http://www.fc.ul.pt/moved", "state": 301, "type": "text/html", "size": 200, "links": 1},
-    {"url": "http://elsewhere.pt/[b]x[/b]", "state": -5, "reason": "The server elsewhere.pt is not accepted."},
-    {"url": "http://elsewhere.pt/y", "state": -5, "reason": "The server elsewhere.pt is not accepted."},
+    {"url": "http://elsewhere.pt/[b]x[/b]", "state": -5, "reason": REFUSED},
+    {"url": "http://elsewhere.pt/y", "state": -5, "reason": REFUSED},
     {"url": "http://www.fc.ul.pt/z", "state": -6},
 ]
 """The first document links to all others."""
@@ -41,6 +50,7 @@ def deposit(database: Database, name: str = "fcul", rows: list[dict[str, Any]] =
         )
         item = create_item(session, publication, BEGAN)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, BEGAN, datetime.now(UTC)
+        item.verified_at = item.finished_at
         base = session.scalars(select(Document).where(Document.item_id == item.id)).one()
         for key, value in rows[0].items():
             setattr(base, key, value)

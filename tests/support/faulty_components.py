@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from collections.abc import AsyncIterator, Iterable, Iterator
-from typing import Any
+from contextlib import suppress
+from typing import Any, Self
 
 from scrapy.exceptions import DropItem
 
 from tarantula.items import CollectedDocument
+from tarantula.signals import document_stored
 
 
 class Clumsy:
@@ -40,6 +44,20 @@ class Choosy:
         return item
 
 
+class Rewriting:
+    """A downloader middleware that sends requests for one page to another URL."""
+
+    def process_request(self, request: Any) -> Any:
+        return request.replace(url=request.url.replace("/old/", "/new/")) if "/old/" in request.url else None
+
+
+class NeverDone:
+    """A pipeline that waits for ever."""
+
+    async def process_item(self, item: Any) -> Any:
+        await asyncio.Event().wait()
+
+
 class FailsInConstructor:
     """A component whose constructor raises an exception."""
 
@@ -62,3 +80,52 @@ class ReturnsNothing:
 
     def process_item(self, item: Any) -> None:
         item.reason += " Seen."
+
+
+class HoldsOpenFiles:
+    """An extension that opens all files that the process may open, except a few, and closes them after a while."""
+
+    LEFT_FREE = 4
+    SECONDS = 1.5
+
+    def __init__(self) -> None:
+        self._held: list[int] = []
+        self._is_done = False
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Self:
+        extension = cls()
+        crawler.signals.connect(extension.hold, document_stored)
+        return extension
+
+    def hold(self) -> None:
+        """Open files until the limit, after the first document: the WARC file is open by then."""
+        if self._is_done:
+            return
+        self._is_done = True
+        with suppress(OSError):
+            while True:
+                self._held.append(os.open(os.devnull, os.O_RDONLY))
+        for _ in range(self.LEFT_FREE):
+            os.close(self._held.pop())
+        asyncio.get_running_loop().call_later(self.SECONDS, self.release)
+
+    def release(self) -> None:
+        """Close the files."""
+        while self._held:
+            os.close(self._held.pop())
+
+
+class OutOfMemoryOnce:
+    """Downloader middleware that fails on the first request, as Python does without memory."""
+
+    has_failed = False
+
+    def process_request(self, request: Any) -> None:
+        if not self.has_failed:
+            self.has_failed = True
+            request.meta["on_head"] = _fail_without_memory
+
+
+def _fail_without_memory(_head: Any) -> None:
+    raise MemoryError

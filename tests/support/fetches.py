@@ -9,9 +9,12 @@ from typing import Any, TypeVar
 import uvloop
 
 from tarantula.fetch.client import HttpClient
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange, FetchRequest
 from tests.support.waits import TIMEOUT_SECONDS
 
+LOCAL = EgressPolicy(allow_private=True)
+"""The servers of tests are on loopback."""
 T = TypeVar("T")
 Runner = Callable[[Coroutine[Any, Any, T]], T]
 RUNNERS: dict[str, Runner[Any]] = {"asyncio": asyncio.run, "uvloop": uvloop.run}
@@ -21,7 +24,7 @@ def fetch_all(requests: list[FetchRequest], run: Runner[Any] = asyncio.run, **op
     """Fetch one after another with the same client."""
 
     async def main() -> list[Exchange]:
-        client = HttpClient(**options)
+        client = HttpClient(**{"policy": LOCAL, **options})
         try:
             return [await client.fetch(request) for request in requests]
         finally:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.removal import Handover, hand_over
-from tarantula.models import Document, Item, LinkRow
+from tarantula.models import Document, Item
 from tarantula.store.captures import capture_of
 from tarantula.store.listings import find_item
 from tarantula.store.warc_reader import read_response
@@ -49,16 +47,3 @@ def files(config: Config, urn: str) -> list[Path]:
 def warc_bytes(config: Config, urn: str) -> int:
     """Return the total size of an item's WARC files."""
     return sum(path.stat().st_size for path in files(config, urn))
-
-
-def remove(database: Database, config: Config, urn: str) -> Handover:
-    """Delete an item, after handing over the bodies that later items need."""
-    with database.session() as session:
-        item = find_item(session, urn)
-        handover = hand_over(session, config, item)
-        own = select(Document.id).where(Document.item_id == item.id)
-        session.execute(delete(LinkRow).where(LinkRow.document_id.in_(own)))
-        session.execute(delete(Document).where(Document.item_id == item.id))
-        session.execute(delete(Item).where(Item.id == item.id))
-    shutil.rmtree(config.items / urn)
-    return handover

@@ -24,11 +24,16 @@ class FakeStarter:
     def __init__(self) -> None:
         self.started: list[tuple[str, ItemState]] = []
         self.gone: dict[str, bool] = {}
+        self.is_ended = False
 
-    def start(self, publication: str, urn: str, state: ItemState) -> None:
+    def start(self, urn: str, state: ItemState) -> None:
         """Record the start."""
         self.started.append((urn, state))
         self.gone[urn] = False
+
+    def end_all(self) -> None:
+        """Record that the processes should hand over."""
+        self.is_ended = True
 
     def has_exited(self, urn: str) -> bool | None:
         """Whether the test has set it."""

@@ -17,6 +17,7 @@ from tarantula.core.urls import key_of, server_of
 from tarantula.fetch.media_types import media_type
 from tarantula.lifecycle.schedule import create_item
 from tarantula.links import grammar
+from tarantula.links.convert import POLICY_TAG
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
@@ -57,6 +58,7 @@ def store(config: Config, database: Database, answers: Mapping[str, Kept], name:
         )
         item = create_item(session, publication, BEGAN)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, BEGAN, BEGAN
+        item.verified_at = BEGAN
         documents = {one.url: one for one in session.scalars(select(Document).where(Document.item_id == item.id))}
         servers = {server.name: server.id for server in session.scalars(select(Server))}
         with WarcWriter(config.items / item.urn / "archive", item.urn, {}) as writer:
@@ -93,7 +95,12 @@ def files(mirror: Path) -> dict[str, bytes]:
 def copy_of(mirror: Path, stem: str) -> bytes:
     """Return the copy whose name begins with *stem*."""
     (found,) = [path for path in (mirror / "web").rglob("*") if path.name.startswith(f"{stem}-")]
-    return found.read_bytes()
+    return without_policy(found.read_bytes())
+
+
+def without_policy(copy: bytes) -> bytes:
+    """Return a copy without the policy that the converter inserts into pages."""
+    return copy.replace(POLICY_TAG.format("").encode(), b"", 1).replace(POLICY_TAG.format("/").encode(), b"", 1)
 
 
 _PLACES = (grammar.HTML, grammar.SVG, grammar.UNVISITED, *grammar.XML_ROOTS.values())
@@ -115,6 +122,7 @@ _IN_TEXT = re.compile(rb"(?<=>)[^<>]*(?=\]\]>|<)|(?<=CDATA\[)[^<>]*(?=\]\]>)")
 def without_links(document: bytes, media_type: str) -> bytes:
     """Return a document whose link values are gone, by plain patterns that know nothing of the converter."""
     if media_type != "text/css":
+        document = without_policy(document)
         document = _ATTRIBUTE.sub(rb"\1", document)
     if ("xml" in media_type and b"<rss" in document) or b"<feed" in document:
         document = _IN_TEXT.sub(b"", document)

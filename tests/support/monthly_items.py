@@ -54,6 +54,7 @@ def archive(config: Config, database: Database, month: int, pages: Pages, name: 
         )
         item = create_item(session, publication, datetime(2026, month, 1, tzinfo=UTC))
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, item.planned_at, item.planned_at
+        item.verified_at = item.planned_at
         directory = config.make_home() / "items" / item.urn / "archive"
         directory.mkdir(parents=True)
         with WarcWriter(directory, item.urn, {}) as warc:

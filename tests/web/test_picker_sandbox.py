@@ -20,6 +20,7 @@ from tarantula.web.picker.sandbox import MAX_PAGES, MAX_PAGES_PER_ACCOUNT, PAGE_
 from tarantula.web.picker.service import PageRequest, PickerService
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import TicketSigner
+from tests.support.fetches import LOCAL
 from tests.support.picker_pages import HOSTILE, LEAGUE, answer_of
 from tests.support.picker_sites import PICTURE, site_of
 from tests.support.replay_server import Showing
@@ -28,13 +29,13 @@ from tests.support.waits import eventually
 
 def look_at(html: str, url: str = "http://a.example/page") -> PickerPage:
     """Return a page for the sandbox."""
-    return PickerPage.from_response(answer_of(html, url), allow_private=True)
+    return PickerPage.from_response(answer_of(html, url), LOCAL)
 
 
 @pytest.fixture
 def picking() -> PickerService:
     """The open pages."""
-    return PickerService("Tarantula/test")
+    return PickerService(Config())
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 
 from playwright.sync_api import Page, expect
@@ -129,10 +130,23 @@ def test_errors_are_in_the_chosen_language(sqlite_config: Config, chromium: str)
 
 
 def _choose(window: Page, label: str, option: str) -> None:
-    window.get_by_label(label).click()
-    window.get_by_label(label).fill(option)
-    window.get_by_role("option", name=option).first.click()
-    window.keyboard.press("Escape")
+    """Filter the list of a field, choose an option by the keyboard, and wait until the field shows it.
+
+    The list moves when it is filtered, so that a click can begin on an option and end beside it.
+    """
+    field, options = window.get_by_label(label), window.get_by_role("option")
+    field.click()
+    field.fill(option)
+    expect(options.filter(has_not_text=option)).to_have_count(0)
+    field.press("ArrowDown")
+    expect(field).to_have_attribute("aria-activedescendant", re.compile("_0$"))
+    field.press("Enter")
+    if label.endswith("types"):
+        expect(window.locator(".q-chip").filter(has_text=option)).to_be_visible()
+        window.keyboard.press("Escape")
+    expect(options).to_have_count(0)
+    if not label.endswith("types"):
+        expect(field).to_have_value(re.compile(f"^{option}"))
 
 
 def _try_urls(window: Page) -> None:

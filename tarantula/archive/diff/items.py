@@ -37,6 +37,7 @@ from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import canonical, key_of
 from tarantula.models import Document, Item
 from tarantula.store.listings import IS_COLLECTED, ROWS_PER_FETCH
+from tarantula.store.withholding import WithheldMark, withheld_mark
 
 BEFORE, AFTER = aliased(Document, name="earlier"), aliased(Document, name="later")
 SHOWN_COLUMNS = (BEFORE.url, BEFORE.state, BEFORE.type, BEFORE.size, AFTER.url, AFTER.state, AFTER.type, AFTER.size)
@@ -198,10 +199,12 @@ class DocumentDifference(NamedTuple):
     size_after: int | None
     moved_from: str | None = None
     """The URL, now gone, that had the bytes of this new one."""
+    withheld: WithheldMark | None = None
+    """Whether the URL is withheld: then its text is not shown."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the difference for JSON; the keys are a stable interface."""
-        return self._asdict()
+        return {**self._asdict(), "withheld": self.withheld.model_dump(mode="json") if self.withheld else None}
 
 
 class ItemComparison:
@@ -252,10 +255,13 @@ class ItemComparison:
             )
         )
         for change, *documents, moved_from in self._stream(chosen):
-            yield _difference(change, *documents)._replace(moved_from=moved_from)
+            yield self._marked(_difference(change, *documents)._replace(moved_from=moved_from))
         if same:
             for documents in self._stream(select_unchanged(self._before.id, self._after.id)):
-                yield _difference(DocumentChange.SAME, *documents)
+                yield self._marked(_difference(DocumentChange.SAME, *documents))
+
+    def _marked(self, difference: DocumentDifference) -> DocumentDifference:
+        return difference._replace(withheld=withheld_mark(self._session, difference.url))
 
     def _count_elsewhere(self, digest: Column[str], side: Table) -> int:
         """Count the differing documents whose bytes the other item has at any URL."""
@@ -285,7 +291,7 @@ def difference_at(
     same = earlier.digest is not None and earlier.digest == later.digest
     change = str(DocumentChange.SAME if same else DocumentChange.CHANGED)
     found = DocumentDifference(later.url, change, earlier.state, later.state, later.type, earlier.size, later.size)
-    return found, earlier, later
+    return found._replace(withheld=withheld_mark(session, later.url)), earlier, later
 
 
 def _document(session: Session, item: Item, url: str) -> Document:
@@ -293,7 +299,9 @@ def _document(session: Session, item: Item, url: str) -> Document:
     document = session.scalar(select(Document).where(Document.item_id == item.id, Document.key == key))
     if document is None or document.state not in COLLECTED_STATES:
         has = "has no document" if document is None else f"did not collect (its state is {document.state})"
-        raise TarantulaError(f"Item {item.urn} {has} {url!r}. `tarantula documents {item.urn}` lists what it has.")
+        raise TarantulaError(
+            "Item {urn} {has} {url!r}. `tarantula documents {urn}` lists what it has.", urn=item.urn, has=has, url=url
+        )
     return document
 
 

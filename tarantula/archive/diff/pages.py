@@ -10,12 +10,14 @@ from sqlalchemy.orm import Session
 from turbohtml import TokenType
 
 from tarantula.archive.diff.text import TextDiff, compare_lines
-from tarantula.core.errors import TarantulaError
+from tarantula.archive.omissions import OmissionCause, cause_of
+from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.fetch.media_types import HTML_TYPES, charset_of, media_type
-from tarantula.links.charset import decode_text, encoding_by_label
+from tarantula.links.charset import decode_text, html_encoding
 from tarantula.models import Document
 from tarantula.store.captures import Capture, capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
+from tarantula.store.withholding import check_access
 
 MAX_LINES = 20_000
 """Maximum number of lines compared."""
@@ -48,9 +50,8 @@ def text_lines(body: bytes, media_type: str | None, charset: str | None) -> list
 
 def _html(body: bytes, charset: str | None) -> str:
     """Decode a page with the encoding that browsers would use."""
-    label = encoding_by_label(charset)
-    encoding = turbohtml.parse(body, encoding=label).encoding if label else turbohtml.parse(body).encoding
-    return body.decode(f"whatwg-{encoding or 'UTF-8'}", "replace").removeprefix("\ufeff")
+    _, encoding = html_encoding(body, charset)
+    return body.decode(f"whatwg-{encoding}", "replace").removeprefix("\ufeff")
 
 
 def _html_lines(html: str) -> Iterator[str]:
@@ -88,36 +89,37 @@ def _normalize(lines: Iterable[str]) -> list[str]:
 
 def compare_documents(session: Session, items: Path, before: Document, after: Document) -> TextDiff:
     """Compare the text of two documents, whose bodies are below *items*; a note says why if it is not possible."""
+    try:
+        check_access(session, after)
+    except WithheldError as error:
+        return TextDiff([], str(error), cause_of(error))
     if before.digest is not None and before.digest == after.digest:
         return TextDiff([], "It is the same in both.")
     if max(before.size or 0, after.size or 0) > MAX_COMPARED_BYTES:
-        return TextDiff([], f"It is larger than {MAX_COMPARED_BYTES:,} bytes: too large to be compared as text.")
+        note = f"It is larger than {MAX_COMPARED_BYTES:,} bytes: too large to be compared as text."
+        return TextDiff([], note, OmissionCause.TOO_LARGE)
     try:
         captures = [capture_of(session, items, document) for document in (before, after)]
-        rendered = all(capture is not None and capture.rendered_offset is not None for capture in captures)
-        texts = [
-            _lines(capture, document, rendered) for capture, document in zip(captures, (before, after), strict=True)
-        ]
+        stored = [capture for capture in captures if capture is not None]
+        if len(stored) < len(captures):
+            return TextDiff([], "Its body was not stored.", OmissionCause.MISSING)
+        rendered = all(capture.rendered_offset is not None for capture in stored)
+        texts = [_lines(capture, document, rendered) for capture, document in zip(stored, (before, after), strict=True)]
     except TarantulaError as error:
-        return TextDiff([], str(error))
+        return TextDiff([], str(error), cause_of(error))
     except OSError as error:
-        return TextDiff([], f"{error.filename} cannot be read: {error.strerror}.")
+        return TextDiff([], f"{error.filename} cannot be read: {error.strerror}.", OmissionCause.DAMAGED)
     if texts[0] is None or texts[1] is None:
         return TextDiff([], f"It is {after.type or 'of an unknown type'}, which is not text.")
     hunks = compare_lines(texts[0], texts[1])
-    return TextDiff(hunks, _note(max(map(len, (texts[0], texts[1]))), bool(hunks)))
+    if max(len(texts[0]), len(texts[1])) >= MAX_LINES:
+        return TextDiff(hunks, f"Only its first {MAX_LINES:,} lines were compared.", OmissionCause.TOO_LARGE)
+    return TextDiff(hunks, "" if hunks else "Its bytes changed, its text did not.")
 
 
-def _lines(capture: Capture | None, document: Document, rendered: bool) -> list[str] | None:
-    if capture is None:
-        raise TarantulaError("Its body was not stored.")
-    offset = capture.rendered_offset if rendered and capture.rendered_offset is not None else capture.offset
-    payload = decode_payload(read_record(capture.path, offset))
+def _lines(capture: Capture, document: Document, rendered: bool) -> list[str] | None:
+    shown = capture.rendered_offset if rendered else None
+    payload = decode_payload(read_record(capture.path, capture.offset if shown is None else shown))
     content_type = payload.get(b"content-type")
-    return text_lines(payload.body, document.type or media_type(content_type), charset_of(content_type))
-
-
-def _note(lines: int, differ: bool) -> str:
-    if lines >= MAX_LINES:
-        return f"Only its first {MAX_LINES:,} lines were compared."
-    return "" if differ else "Its bytes changed, its text did not."
+    charset = (document.encoding if shown is None else None) or charset_of(content_type)
+    return text_lines(payload.body, document.type or media_type(content_type), charset)

@@ -145,6 +145,8 @@ class TextDiff:
 
     hunks: list[list[DiffLine]]
     note: str = ""
+    left_out: str | None = None
+    """Cause (`tarantula.archive.omissions.OmissionCause`) if the text, or a part of it, could not be compared."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the diff for JSON; the keys are a stable interface."""
@@ -152,7 +154,7 @@ class TextDiff:
             [{**asdict(line), "pieces": [piece._asdict() for piece in line.pieces]} for line in hunk]
             for hunk in self.hunks
         ]
-        return {"hunks": hunks, "note": self.note}
+        return {"hunks": hunks, "note": self.note, "left_out": self.left_out}
 
 
 def compare_lines(before: Sequence[str], after: Sequence[str]) -> list[list[DiffLine]]:

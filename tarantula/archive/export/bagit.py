@@ -18,14 +18,16 @@ from sqlalchemy import inspect
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.exporter import Exporter
+from tarantula.archive.export.exporter import WITHHOLDING_POLICY, Exporter
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
+from tarantula.archive.omissions import MISSING_LIST, as_csv
 from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store import listings
 from tarantula.store.warc_reader import READ_CHUNK_BYTES
+from tarantula.store.withholding import spellings, urls_withheld_now
 
 HASH_ALGORITHM = "sha512"
 MANIFEST = f"manifest-{HASH_ALGORITHM}.txt"
@@ -48,11 +50,15 @@ class BagitExporter(Exporter):
             records = ExportRecords(session, installation, item, bag, progress).write(index)
             bag.add("indexes/index.cdxj", index)
             _write_description(session, item, bag)
-            log = installation.items / item.urn / "crawl.log"
-            if log.exists():
-                bag.add("crawl.log", log)
+            _add_log(session, bag, installation.items / item.urn / "crawl.log")
             _add_mirror(bag, installation.archived / item.urn, progress)
-        _write_tags(path, {**_info(installation, item), "Payload-Oxum": f"{bag.bytes}.{bag.files}"})
+            if missing := progress.omissions:
+                with bag.open(MISSING_LIST) as file:
+                    file.write(as_csv(missing))
+        info = {**_info(installation, item), **_withheld(progress), "Payload-Oxum": f"{bag.bytes}.{bag.files}"}
+        if missing:
+            info["Missing-From-Item"] = f"{len(missing)}, listed in data/{MISSING_LIST}"
+        _write_tags(path, info)
         return {"records": records, "files": bag.files}
 
 
@@ -107,7 +113,19 @@ def _write_description(session: Session, item: Item, bag: _Bag) -> None:
         file.write(json.dumps(_description(session, item), indent=2, ensure_ascii=False).encode())
     with bag.open("documents.jsonl") as file:
         for row in listings.list_documents(session, item):
-            file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
+            if row.withheld is None:
+                file.write(json.dumps(row.as_dict(), ensure_ascii=False).encode() + b"\n")
+
+
+def _add_log(session: Session, bag: _Bag, log: Path) -> None:
+    """Add the log, if there is one, without the lines about withheld URLs."""
+    if not log.exists():
+        return
+    urls = [spelling.encode() for url in urls_withheld_now(session.connection()) for spelling in spellings(url)]
+    with bag.open("crawl.log") as target, log.open("rb") as file:
+        for line in file:
+            if not any(url in line for url in urls):
+                target.write(line)
 
 
 def _add_mirror(bag: _Bag, mirror: Path, progress: ExportProgress) -> None:
@@ -127,6 +145,13 @@ def _description(session: Session, item: Item) -> dict[str, Any]:
         if not name.endswith("id")
     }
     return {**plain, "publication": item.publication.name, "report": make_report(session, item).as_dict()}
+
+
+def _withheld(progress: ExportProgress) -> dict[str, str]:
+    """Return the statement that records were left out."""
+    if not progress.withheld:
+        return {}
+    return {"Withheld-Records": str(progress.withheld), "Withheld-Policy": WITHHOLDING_POLICY}
 
 
 def _info(installation: Config, item: Item) -> dict[str, str]:

@@ -1,15 +1,17 @@
 """Export of an item as one file or folder, which appears complete or not at all.
 
+An export that leaves something out is only kept as *partial*, and then says itself what is missing.
+
 A format is a subclass of `Exporter`, chosen by name or import path. Built in are ``wacz`` and ``bagit``; the setting
 ``TARANTULA_EXPORTERS`` adds names.
 """
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from glob import escape
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
@@ -17,15 +19,25 @@ from typing import Any, ClassVar
 from sqlalchemy.orm import Session
 
 from tarantula.archive.export.records import ExportProgress
+from tarantula.archive.omissions import MISSING_LIST, IncompleteError, Omission, as_csv
+from tarantula.archive.withheld_files import apply_to_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
+from tarantula.core.messages import Message
 from tarantula.core.registry import Registry, named_component_paths
 from tarantula.core.states import ItemState
+from tarantula.core.sync import sync_path
 from tarantula.models import Item
+from tarantula.store.homes import require_files
 from tarantula.store.listings import find_item
+from tarantula.store.withholding import withheld_urls
 
 UNFINISHED_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING})
+WITHHOLDING_POLICY = (
+    "Records of URLs that are taken down, or under embargo when the export was written, are left out. "
+    "The depositor has the list."
+)
 
 
 class ExportFormat(StrEnum):
@@ -45,7 +57,11 @@ class Exporter(ABC):
     def write(
         self, session: Session, installation: Config, item: Item, path: Path, scratch: Path, progress: ExportProgress
     ) -> dict[str, int]:
-        """Write an item to *path*, with temporary files in *scratch*; return the number of records, pages and so on."""
+        """Write an item to *path*, with temporary files in *scratch*; return the number of records, pages and so on.
+
+        Report what is left out with ``progress.leave_out``. If ``progress.omissions`` is not empty at the end, write
+        the list into the export too: it is only kept if an incomplete export is wanted.
+        """
 
     def is_export(self, folder: Path) -> bool:
         """Whether an existing folder is an export that may be replaced; by default, whether it is a BagIt bag."""
@@ -73,6 +89,15 @@ def default_export_path(installation: Config, urn: str, format_name: str) -> Pat
     return installation.home / "exports" / f"{urn}{export_formats(installation).load(format_name).suffix}"
 
 
+def existing_exports(installation: Config, urn: str) -> list[Path]:
+    """Return the paths of an item's exports in the home, of unfinished ones, and of the lists of what is missing."""
+    formats, folder = export_formats(installation), installation.home / "exports"
+    names = {f"{urn}{formats.load(name).suffix}" for name in formats}
+    names |= {missing_list_of(folder / name).name for name in names}
+    unfinished = (path for name in names for path in folder.glob(f".{escape(name)}-*"))
+    return sorted([*(path for name in names if (path := folder / name).exists()), *unfinished])
+
+
 @dataclass(frozen=True, slots=True)
 class ExportResult:
     """Result of an export."""
@@ -84,11 +109,15 @@ class ExportResult:
     contents: dict[str, int]
     """Number of records, and of pages or files."""
     problems: list[str]
-    """A message for everything that was skipped."""
+    """The reason of each omission."""
+    missing: list[Omission]
+    """Everything that was left out; empty if the export is complete."""
+    withheld: int = 0
+    """Number of records left out because their URL is withheld."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON; the keys are a stable interface."""
-        return asdict(self)
+        return {**asdict(self), "missing": [one._asdict() for one in self.missing]}
 
 
 def export_item(
@@ -99,24 +128,77 @@ def export_item(
     output: Path | None = None,
     force: bool = False,
     progress: ExportProgress | None = None,
+    partial: bool = False,
 ) -> ExportResult:
-    """Export an item to the path or folder *output*, by default to ``exports`` in the home."""
+    """Export an item to the path or folder *output*, by default to ``exports`` in the home.
+
+    Raise `IncompleteError` and write no export if something would be left out, unless *partial*. The list of what is
+    missing is next to the export, in a file that ends in ``.missing.csv``.
+    """
     progress = progress or ExportProgress()
     exporter = export_formats(installation).create(format_name)
+    # A withholding of another machine may not have been applied to the mirror of this home yet.
+    apply_to_item(installation, database, urn)
     with database.reading() as session:
         item = find_item(session, urn)
         if item.state in UNFINISHED_STATES:
-            raise ConflictError(f"Item {urn} is {item.state}. Export it when it has been collected.")
+            raise ConflictError(
+                "Item {urn} is {state}. Export it when it has been collected.", urn=urn, state=Message(item.state)
+            )
+        require_files(session, installation, item)
         path = _target_path(output or installation.home / "exports", urn, exporter, output is None)
         if path.exists() and not force:
-            raise ConflictError(f"{path} exists already. Replace it with --force, or name another with --output.")
+            raise ConflictError(
+                "{path} exists already. Replace it with --force, or name another with --output.", path=path
+            )
         path.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
             written = Path(scratch, path.name)
             contents = exporter.write(session, installation, item, written, Path(scratch), progress)
+            _check_still_shown(session, database, urn)
+            missing = progress.omissions
+            _write_missing_list(missing_list_of(path), missing)
+            if missing and not partial:
+                raise _incomplete(urn, path, missing)
             size = _sync(written)
             _replace(path, written, Path(scratch, "replaced"))
-    return ExportResult(urn, str(format_name), str(path), size, contents, progress.problems)
+        sync_path(path.parent)
+    reasons = [omission.reason for omission in missing]
+    return ExportResult(urn, str(format_name), str(path), size, contents, reasons, missing, progress.withheld)
+
+
+def _check_still_shown(session: Session, database: Database, urn: str) -> None:
+    """Raise an error if a URL was withheld since the export began."""
+    with database.reading() as now:
+        if withheld_urls(now).keys() - withheld_urls(session).keys():
+            raise ConflictError(
+                "A URL was withheld while {urn} was exported, so no export was written. Export again.", urn=urn
+            )
+
+
+def missing_list_of(path: Path) -> Path:
+    """Return the path of the list of what the export at *path* leaves out, or would have left out."""
+    return path.with_name(f"{path.name}.{MISSING_LIST}")
+
+
+def _write_missing_list(path: Path, missing: list[Omission]) -> None:
+    path.unlink(missing_ok=True)
+    if missing:
+        path.write_bytes(as_csv(missing))
+
+
+def _incomplete(urn: str, path: Path, missing: list[Omission]) -> IncompleteError:
+    parts = "One part" if len(missing) == 1 else f"{len(missing):,} parts"
+    return IncompleteError(
+        Message(
+            "{parts} of {urn} cannot be exported, so no export was written. The list is in {path}. "
+            "Repair the files, or write an incomplete export with --partial.",
+            parts=parts,
+            urn=urn,
+            path=missing_list_of(path),
+        ),
+        missing,
+    )
 
 
 def _target_path(output: Path, urn: str, exporter: Exporter, is_folder: bool) -> Path:
@@ -129,11 +211,10 @@ def _target_path(output: Path, urn: str, exporter: Exporter, is_folder: bool) ->
 
 def _sync(written: Path) -> int:
     """Sync all files of an export to disk; return their total size."""
-    files = [written] if written.is_file() else [path for path in written.rglob("*") if path.is_file()]
-    for path in files:
-        with path.open("rb") as file:
-            os.fsync(file)
-    return sum(path.stat().st_size for path in files)
+    paths = [written, *written.rglob("*")]
+    for path in paths:
+        sync_path(path)
+    return sum(path.stat().st_size for path in paths if path.is_file())
 
 
 def _replace(path: Path, written: Path, old: Path) -> None:

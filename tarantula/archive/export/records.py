@@ -1,12 +1,12 @@
 """WARC records of an export: the item's own, those of other items that hold its bodies, and one index of all.
 
-Damaged records are skipped and reported.
+Damaged records are skipped, and everything that is left out is listed.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,11 +15,14 @@ from itertools import chain, count
 from pathlib import Path
 from typing import IO, BinaryIO, Protocol
 
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
+from tarantula.archive.omissions import Omission, OmissionCause, cause_of
 from tarantula.core.config import Config
-from tarantula.models import Item
+from tarantula.core.urls import canonical, key_of
+from tarantula.models import Document, Item
 from tarantula.store import warc_records
 from tarantula.store.captures import MissingCapture, documents_without_body
 from tarantula.store.cdxj import IndexRow, ReferredRecord, own_records, referred_records, write_cdxj
@@ -30,8 +33,10 @@ from tarantula.store.warc_reader import (
     copy_bytes,
     end_of_record,
     open_record,
+    target_url,
 )
 from tarantula.store.warc_writer import new_record_id
+from tarantula.store.withholding import withheld_urls
 
 GZIP_MAGIC = b"\x1f\x8b\x08"
 """First bytes of a gzip member, and so of a record."""
@@ -40,10 +45,17 @@ PAST_END = 1 << 62
 
 
 class ExportProgress:
-    """Collects problems of an export; commands override the methods to show progress."""
+    """Collects what an export leaves out; commands override the methods to show progress."""
 
     def __init__(self) -> None:
-        self.problems: list[str] = []
+        self._omissions: dict[tuple[str, str], Omission] = {}
+        self.withheld = 0
+        """Number of records left out because their URL is withheld, which is no omission."""
+
+    @property
+    def omissions(self) -> list[Omission]:
+        """Everything that was left out so far, each document once."""
+        return list(self._omissions.values())
 
     def begin(self, stage: str, total: int | None = None) -> None:
         """Start a stage with *total* bytes or pieces."""
@@ -51,9 +63,12 @@ class ExportProgress:
     def advance(self, amount: int = 1) -> None:
         """Report progress within the stage."""
 
-    def warn(self, sentence: str) -> None:
-        """Report a problem with one document or record; the export continues."""
-        self.problems.append(sentence)
+    def leave_out(self, url: str, cause: str, reason: str) -> None:
+        """Report that a document, or with an empty *url* a record, is left out; the export continues.
+
+        An export that leaves something out is only kept if that is allowed.
+        """
+        self._omissions.setdefault((url, "" if url else reason), Omission(url, cause, reason))
 
 
 class HashingFile:
@@ -85,12 +100,17 @@ class SkippedRanges:
     ends: list[int] = field(default_factory=list)
     skipped_bytes: list[int] = field(default_factory=list)
     """Total number of skipped bytes up to the end of each range."""
+    reasons: list[str] = field(default_factory=list)
+    unnamed: set[int] = field(default_factory=set)
+    """Numbers of the ranges in which no document was found yet."""
+    cause: OmissionCause = OmissionCause.DAMAGED
 
-    def add(self, start: int, end: int) -> None:
+    def add(self, start: int, end: int, reason: str) -> None:
         """Add a range behind the others."""
         self.skipped_bytes.append((self.skipped_bytes[-1] if self.skipped_bytes else 0) + end - start)
         self.starts.append(start)
         self.ends.append(end)
+        self.reasons.append(reason)
 
     def new_offset(self, offset: int) -> int | None:
         """Return the offset of a record in the copy; None if it was skipped."""
@@ -99,9 +119,17 @@ class SkippedRanges:
             return offset
         return None if offset < self.ends[before - 1] else offset - self.skipped_bytes[before - 1]
 
+    def reason_at(self, offset: int) -> str:
+        """Return why the record at an offset was skipped."""
+        number = bisect_right(self.starts, offset) - 1
+        self.unnamed.discard(number)
+        return self.reasons[number]
 
-def copy_whole_records(path: Path, target: ByteSink, progress: ExportProgress) -> SkippedRanges:
-    """Copy the complete records of a file, and report damaged ones."""
+
+def copy_whole_records(
+    path: Path, target: ByteSink, progress: ExportProgress, withheld: Container[bytes] = ()
+) -> SkippedRanges:
+    """Copy the complete records of a file, without those about *withheld* URLs (keys); return the skipped ranges."""
     skipped = SkippedRanges()
     size = path.stat().st_size
     offset = 0
@@ -110,15 +138,24 @@ def copy_whole_records(path: Path, target: ByteSink, progress: ExportProgress) -
             try:
                 end = end_of_record(source, offset)
             except DamagedRecord as error:
-                progress.warn(f"{error} That record is skipped.")
                 end = _next_record(source, offset + 1, size)
-                skipped.add(offset, end)
+                skipped.unnamed.add(len(skipped.starts))
+                skipped.add(offset, end, str(error))
             else:
-                copy_bytes(source, offset, end, target)
+                if withheld and _is_withheld(source, offset, withheld):
+                    progress.withheld += 1
+                    skipped.add(offset, end, "It is withheld.")
+                else:
+                    copy_bytes(source, offset, end, target)
             progress.advance(end - offset)
             offset = end
-    skipped.add(size, PAST_END)
+    skipped.add(size, PAST_END, f"{path} ends before it.")
     return skipped
+
+
+def _is_withheld(source: BinaryIO, offset: int, withheld: Container[bytes]) -> bool:
+    url = target_url(source, offset)
+    return url is not None and key_of(canonical(url) or url) in withheld
 
 
 def _next_record(file: BinaryIO, start: int, size: int) -> int:
@@ -145,7 +182,8 @@ def _find_magic(file: BinaryIO, start: int) -> int:
     return start
 
 
-NOTHING_COPIED = SkippedRanges([0], [PAST_END], [0])
+def _nothing_copied(path: Path) -> SkippedRanges:
+    return SkippedRanges([0], [PAST_END], [0], [f"{path} is missing."], cause=OmissionCause.MISSING)
 
 
 class ExportFile(ByteSink, Protocol):
@@ -174,6 +212,7 @@ class ExportRecords:
         self._sink = sink
         self._progress = progress
         self._skipped: dict[str, SkippedRanges] = {}
+        self._withheld = withheld_urls(session)
 
     def write(self, index: Path) -> int:
         """Write the records, and their CDXJ index to *index*; return the number of index lines."""
@@ -181,19 +220,33 @@ class ExportRecords:
         self._progress.begin("records", sum(path.stat().st_size for path in files))
         for path in files:
             with self._sink.open(f"archive/{path.name}", path.stat().st_size) as target:
-                self._skipped[path.name] = copy_whole_records(path, target, self._progress)
+                self._skipped[path.name] = copy_whole_records(path, target, self._progress, self._withheld)
         for document in documents_without_body(self._session, self._item):
-            self._progress.warn(str(MissingCapture(document)))
-        return write_cdxj(chain(self._own_rows(), self._copied_rows()), index)
+            if bytes(document.key) not in self._withheld:
+                self._progress.leave_out(document.url, OmissionCause.MISSING, str(MissingCapture(document)))
+        self._progress.withheld += self._withheld_referred()
+        lines = write_cdxj(chain(self._own_rows(), self._copied_rows()), index)
+        for ranges in self._skipped.values():
+            for number in sorted(ranges.unnamed):
+                # Such as a request, a rendered page, or what a killed collector left.
+                self._progress.leave_out("", OmissionCause.DAMAGED, ranges.reasons[number])
+        return lines
+
+    def _withheld_referred(self) -> int:
+        """Return the number of records of other items that are left out because their URL is withheld."""
+        own = select(func.count()).where(Document.item_id == self._item.id, Document.refers_to_id.is_not(None))
+        return self._session.scalar(own.where(Document.key.in_(list(self._withheld)))) or 0
 
     def _own_rows(self) -> Iterator[IndexRow]:
         for row in own_records(self._session, self._item):
-            if row.filename not in self._skipped:
+            ranges = self._skipped.get(row.filename)
+            if ranges is None:
                 path = self._items / self._item.urn / "archive" / row.filename
-                self._progress.warn(f"{path} is missing: records stored only there are skipped.")
-                self._skipped[row.filename] = NOTHING_COPIED
-            if (offset := self._skipped[row.filename].new_offset(row.offset)) is not None:
+                ranges = self._skipped[row.filename] = _nothing_copied(path)
+            if (offset := ranges.new_offset(row.offset)) is not None:
                 yield row._replace(offset=offset)
+            else:
+                self._progress.leave_out(row.url, ranges.cause, ranges.reason_at(row.offset))
 
     def _copied_rows(self) -> Iterator[IndexRow]:
         """Copy the records of other items that hold bodies of this one, and yield their index rows."""
@@ -222,18 +275,18 @@ class ExportRecords:
     def _copy(self, record: ReferredRecord, name: str, target: ExportFile) -> Iterator[IndexRow]:
         row, offset = record.row, target.size
         path = self._items / record.urn / "archive" / row.filename
-        if self._copy_record(path, row.offset, f"the body of {row.url}", target):
+        if self._copy_record(path, row.offset, row.url, "the body", target):
             if record.rendered_offset is not None:
                 # It has no index line, as in an item's own files.
-                self._copy_record(path, record.rendered_offset, f"the rendered page of {row.url}", target)
+                self._copy_record(path, record.rendered_offset, row.url, "the rendered page", target)
             self._progress.advance(target.size - offset)
             yield row._replace(filename=name, offset=offset)
 
-    def _copy_record(self, path: Path, offset: int, content: str, target: ExportFile) -> bool:
+    def _copy_record(self, path: Path, offset: int, url: str, content: str, target: ExportFile) -> bool:
         try:
             with open_record(path, offset) as source:
                 copy_bytes(source, offset, end_of_record(source, offset), target)
         except DamagedRecord as error:
-            self._progress.warn(f"{error} It has {content}, which is skipped.")
+            self._progress.leave_out(url, cause_of(error), f"{error} It has {content}.")
             return False
         return True

@@ -17,9 +17,10 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 from sqlalchemy.orm import Session
 
 from tarantula import __version__
-from tarantula.archive.export.exporter import Exporter
+from tarantula.archive.export.exporter import WITHHOLDING_POLICY, Exporter
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
-from tarantula.archive.replay.pages import ReplayPage, replay_pages
+from tarantula.archive.omissions import MISSING_LIST, Omission, as_csv, cause_of
+from tarantula.archive.replay.pages import ReplayPage, UnreadablePage, replay_pages
 from tarantula.core.config import Config
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
@@ -47,7 +48,8 @@ class WaczExporter(Exporter):
             records = ExportRecords(session, installation, item, package, progress).write(index)
             _write_index(package, index, scratch / "index.idx")
             base, count = _write_pages(session, installation, item, package, scratch / "pages.jsonl", progress)
-            package.close(_description(item, base))
+            description = _description(item, base) | _withheld(progress)
+            package.close(description | _write_missing(package, progress.omissions))
         return {"records": records, "pages": count}
 
 
@@ -124,14 +126,25 @@ def _write_pages(
         file.write(json.dumps(header) + "\n")
         for page in replay_pages(session, installation.items, item):
             progress.advance()
-            if not isinstance(page, ReplayPage):
-                progress.warn(f"{page} The page is not listed.")
+            if isinstance(page, UnreadablePage):
+                progress.leave_out(page.document.url, cause_of(page.error), str(page.error))
                 continue
             first = first or page
             count += 1
             file.write(json.dumps(_page(page), ensure_ascii=False) + "\n")
     package.add("pages/pages.jsonl", path)
     return first, count
+
+
+def _write_missing(package: _Package, omissions: list[Omission]) -> dict[str, Any]:
+    """Write the list of what is left out; return its description for datapackage.json."""
+    if not omissions:
+        return {}
+    # py-wacz accepts files only in a folder.
+    content, name = as_csv(omissions), f"logs/{MISSING_LIST}"
+    with package.open(name, len(content), packed=False) as file:
+        file.write(content)
+    return {"incomplete": {"missing": len(omissions), "list": name}}
 
 
 def _page(page: ReplayPage) -> dict[str, str]:
@@ -154,6 +167,11 @@ def _description(item: Item, base: ReplayPage | None) -> dict[str, Any]:
     if base is not None:
         description |= {"mainPageUrl": base.document.url, "mainPageDate": _time(base.document.collected_at)}
     return description
+
+
+def _withheld(progress: ExportProgress) -> dict[str, Any]:
+    """Return the statement that records were left out; a property of our own, which the specification allows."""
+    return {"withheld": {"records": progress.withheld, "policy": WITHHOLDING_POLICY}} if progress.withheld else {}
 
 
 def _time(moment: datetime | None) -> str:

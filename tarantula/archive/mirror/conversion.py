@@ -4,31 +4,48 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from rich.filesize import decimal
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from tarantula.archive.mirror.copier import CopierPool, PendingCopies
 from tarantula.archive.mirror.paths import CopyIndex
-from tarantula.archive.mirror.plan import DOCUMENTS_PER_BATCH, CopyTasks, load_copies, make_mirror_plan
+from tarantula.archive.mirror.plan import (
+    DOCUMENTS_PER_BATCH,
+    CopyTasks,
+    count_withheld,
+    load_copies,
+    make_mirror_plan,
+)
 from tarantula.archive.mirror.workspace import ConversionState, MirrorWorkspace
+from tarantula.archive.omissions import MISSING_LIST, Omission, as_csv
+from tarantula.archive.quality.indicators import MirrorContents, store_mirror_contents
 from tarantula.archive.quality.report import ItemReport, make_report
+from tarantula.archive.withheld_files import apply_to_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
+from tarantula.core.messages import Message
 from tarantula.core.states import ItemState
 from tarantula.links.relocation import LinkDestination
 from tarantula.models import Document, Item
 from tarantula.publications.config import PublicationConfig
+from tarantula.store.bulk import chunks
+from tarantula.store.homes import require_files
 from tarantula.store.listings import find_item
+from tarantula.store.transitions import lock_item
 
 MAX_SERVER_ROWS = 20
 """Maximum number of servers listed on the index page."""
+MAX_MISSING_ROWS = 100
+"""Maximum number of missing documents listed on the index page."""
 
 STYLE = """
 body { font: 16px/1.5 sans-serif; max-width: 52em; margin: 2em auto; padding: 0 1em }
@@ -48,13 +65,6 @@ def ignore_progress(done: int, total: int) -> None:
     """Progress callback that does nothing."""
 
 
-class SkippedDocument(NamedTuple):
-    """A document whose body could not be read."""
-
-    url: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class MirrorResult:
     """Result of a conversion."""
@@ -64,11 +74,14 @@ class MirrorResult:
     documents: int
     """Number of documents with a copy."""
     changed: int
-    """Number of documents with converted links."""
+    """Number of documents whose copy differs from them."""
     bytes: int
     """Bytes of the documents before conversion."""
-    skipped: list[SkippedDocument]
+    skipped: list[Omission]
+    """Collected documents that are not in the mirror."""
     seconds: float
+    withheld: int
+    """Number of documents in whose place there is a notice, because their URL is withheld."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON; the keys are a stable interface."""
@@ -76,39 +89,57 @@ class MirrorResult:
 
 
 def convert_item(
-    installation: Config, database: Database, urn: str, progress: ProgressCallback = ignore_progress
+    installation: Config,
+    database: Database,
+    urn: str,
+    progress: ProgressCallback = ignore_progress,
+    live_requests: bool | None = None,
 ) -> MirrorResult:
     """Build the mirror of an item in ``archived/<urn>`` below the home, replacing an existing one when complete.
 
-    An interrupted conversion is resumed.
+    Documents that cannot be read are left out and listed in the result. An interrupted conversion is resumed.
+    *live_requests* replaces the setting of the publication: whether pages load what has no copy from the web.
     """
     began = monotonic()
     with database.reading() as session:
-        _check_is_collected(find_item(session, urn))
+        item = find_item(session, urn)
+        _check_is_collected(item)
+        require_files(session, installation, item)
+        if live_requests is None:
+            live_requests = PublicationConfig.model_validate(item.configuration).live_requests
     with MirrorWorkspace(installation.archived, urn) as workspace:
-        conversion = _Converter(installation, database, urn, workspace)
+        conversion = _Converter(installation, database, urn, workspace, live_requests)
         state = conversion.run(progress)
-        skipped = conversion.write_index()
+        skipped, withheld = conversion.write_index()
         workspace.finish()
+        # A URL may have been withheld or released since its copy was written.
+        apply_to_item(installation, database, urn)
+    with database.session() as session:
+        store_mirror_contents(session, lock_item(session, urn), MirrorContents.of(state.documents, skipped))
     seconds = round(monotonic() - began, 3)
-    return MirrorResult(urn, workspace.mirror, state.documents, state.changed, state.bytes, skipped, seconds)
+    return MirrorResult(urn, workspace.mirror, state.documents, state.changed, state.bytes, skipped, seconds, withheld)
 
 
 def _check_is_collected(item: Item) -> None:
     if item.state in (ItemState.WAITING, ItemState.COLLECTING):
-        raise ConflictError(f"Item {item.urn} is {item.state}. Convert its links when it has ended.")
+        raise ConflictError(
+            "Item {urn} is {state}. Convert its links when it has ended.", urn=item.urn, state=Message(item.state)
+        )
 
 
 class _Converter:
     """Builds one mirror."""
 
-    def __init__(self, installation: Config, database: Database, urn: str, workspace: MirrorWorkspace) -> None:
+    def __init__(
+        self, installation: Config, database: Database, urn: str, workspace: MirrorWorkspace, live_requests: bool
+    ) -> None:
+        self._live_requests = live_requests
         self._items = installation.items
         self._database = database
         self._urn = urn
         self._workspace = workspace
         with database.reading() as session:
-            self._plan = make_mirror_plan(session, find_item(session, urn))
+            self._plan = make_mirror_plan(session, find_item(session, urn), live_requests)
         self._state = workspace.state(self._plan.fingerprint)
         self._copies = self._load_copies()
 
@@ -121,19 +152,28 @@ class _Converter:
             self._copies = self._load_copies()
         return self._state
 
-    def write_index(self) -> list[SkippedDocument]:
-        """Write the start page and the report; return the collected documents that are not in the mirror."""
-        lost = self._state.skipped | self._copies.unreadable_redirects
+    def write_index(self) -> tuple[list[Omission], int]:
+        """Write the start page and the report; return the collected documents that are not in the mirror, and the
+        number of those that are withheld."""
         with self._database.reading() as session:
-            skipped = [
-                SkippedDocument(session.get_one(Document, number).url, why) for number, why in sorted(lost.items())
-            ]
+            skipped = self._omissions(session)
             item = find_item(session, self._urn)
             base = self._copies.locate(item.configuration["base_url"], False)
-            page = index_page(item, self._report, base, skipped)
+            withheld = count_withheld(session, item)
+            page = index_page(item, self._report, base, skipped, withheld)
         self._workspace.write("report.json", json.dumps(self._report.as_dict(), indent=2, ensure_ascii=False).encode())
         self._workspace.write("index.html", page.encode())
-        return skipped
+        if skipped:
+            self._workspace.write(MISSING_LIST, as_csv(skipped))
+        return skipped, withheld
+
+    def _omissions(self, session: Session) -> list[Omission]:
+        lost = self._state.skipped | self._copies.unreadable_redirects
+        urls: dict[int, str] = {}
+        for some in chunks(sorted(lost)):
+            rows = session.execute(select(Document.id, Document.url).where(Document.id.in_(some)))
+            urls.update((row.id, row.url) for row in rows)
+        return [Omission(urls[number], *lost[number]) for number in sorted(lost)]
 
     def _make_report(self) -> ItemReport:
         with self._database.reading() as session:
@@ -148,7 +188,7 @@ class _Converter:
         known = len(self._state.skipped)
         left = self._plan.documents - self._state.documents
         tasks = CopyTasks(self._database, self._items, self._urn, self._state.skipped)
-        with CopierPool(self._copies, self._workspace.folder, left) as pool:
+        with CopierPool(self._copies, self._workspace.folder, left, self._live_requests) as pool:
             ahead = 1 + pool.in_flight // DOCUMENTS_PER_BATCH
             waiting: deque[tuple[int, PendingCopies]] = deque()
             for last, some in tasks.batches(max(self._state.done + 1, self._plan.first), self._plan.last):
@@ -173,11 +213,14 @@ class _Converter:
         progress(state.documents, self._plan.documents)
 
 
-def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: Iterable[tuple[str, str]]) -> str:
-    """Return the start page of a mirror whose base document is at *base*; *skipped* lists unreadable documents."""
+def index_page(
+    item: Item, report: ItemReport, base: LinkDestination, skipped: Sequence[Omission], withheld: int
+) -> str:
+    """Return the start page of a mirror whose base document is at *base*; *skipped* lists unreadable documents, and
+    *withheld* counts those with a notice in their place."""
     config = PublicationConfig.model_validate(item.configuration)
     totals = report.totals
-    unreadable = _table("Documents that could not be read", ("address", "why"), skipped)
+    left_out = _missing_documents(skipped) + _withheld_documents(withheld)
     tables = (
         _table("States", ("state", "meaning", "documents"), [(r.state, r.meaning, r.documents) for r in report.states]),
         _table("Types", ("type", "documents", "bytes"), [(r.type, r.documents, r.bytes) for r in report.types]),
@@ -204,9 +247,26 @@ def index_page(item: Item, report: ItemReport, base: LinkDestination, skipped: I
 </dl>
 <p>{totals.documents:,} documents, {totals.collected:,} of them collected from {totals.servers:,} servers:
 {decimal(totals.bytes)}, {totals.links:,} links. The whole report is in <a href="report.json">report.json</a>.</p>
-{unreadable}{"".join(tables)}</body>
+{left_out}{"".join(tables)}</body>
 </html>
 """
+
+
+def _missing_documents(skipped: Sequence[Omission]) -> str:
+    if not skipped:
+        return ""
+    number, shown = len(skipped), skipped[:MAX_MISSING_ROWS]
+    first = f"; the first {len(shown)} are below" if number > len(shown) else ""
+    return (
+        f'<p><strong>This mirror is not complete.</strong> {number:,} collected documents could not be read: <a href="'
+        f'{MISSING_LIST}">the whole list</a>{first}.</p>\n'
+        f"{_table('Documents that could not be read', ('address', 'cause', 'why'), shown)}"
+    )
+
+
+def _withheld_documents(number: int) -> str:
+    # Later changes are made in the mirror without a new start page.
+    return f"<p>{number:,} documents were withheld when this mirror was made.</p>\n" if number else ""
 
 
 def _address(base: LinkDestination) -> str:

@@ -15,10 +15,11 @@ from typing import Any, NamedTuple, Self
 
 from tarantula.archive.mirror.paths import CopyIndex
 from tarantula.archive.mirror.workspace import write_file
+from tarantula.archive.omissions import UnreadBody
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import freeze_and_relax_gc
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.media_types import charset_of
+from tarantula.fetch.media_types import HTML_TYPES, charset_of
 from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
 from tarantula.store.warc_reader import Payload, WarcRecordReader, decode_payload
@@ -27,6 +28,17 @@ MIN_PARALLEL_COPIES = 1000
 """Up to this many copies are written without worker processes."""
 COPIES_PER_BATCH = 100
 """Copies sent to a worker process at a time."""
+
+
+WITHHELD_NOTICE = b"""<!doctype html>
+<html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/><title>Withheld</title></head>
+<body><p>This document is withheld. It is not part of this copy.</p></body></html>
+"""
+
+
+def notice_for(media_type: str | None) -> bytes:
+    """Return the content of a withheld document's file: a page, or nothing if it is no page."""
+    return WITHHELD_NOTICE if media_type in HTML_TYPES else b""
 
 
 class CopyTask(NamedTuple):
@@ -39,6 +51,10 @@ class CopyTask(NamedTuple):
     offset: int
     length: int | None = None
     """Length of the record, if known."""
+    encoding: str | None = None
+    """Encoding in which its links were read, if it is stored."""
+    is_withheld: bool = False
+    """Whether a notice is written instead of the document."""
 
 
 @dataclass(slots=True)
@@ -49,17 +65,17 @@ class CopyOutcome:
     changed: int = 0
     bytes: int = 0
     """Bytes of the documents before conversion."""
-    skipped: dict[int, str] = field(default_factory=dict)
-    """Unreadable documents, with the reason."""
+    skipped: dict[int, UnreadBody] = field(default_factory=dict)
+    """Unreadable documents."""
 
 
 class Copier:
     """Writes copies into a folder."""
 
-    def __init__(self, copies: CopyIndex, folder: Path) -> None:
+    def __init__(self, copies: CopyIndex, folder: Path, live_requests: bool) -> None:
         self._copies = copies
         self._folder = folder
-        self._relocator = Relocator(copies.locate, copies.paths)
+        self._relocator = Relocator(copies.locate, copies.paths, live_requests)
         self._records = WarcRecordReader()
 
     def close(self) -> None:
@@ -70,21 +86,28 @@ class Copier:
         """Copy some documents."""
         outcome = CopyOutcome()
         for task in tasks:
+            if task.is_withheld:
+                self.write_notice(task.url, task.media_type)
+                continue
             try:
                 payload = decode_payload(self._records.read(task.warc, task.offset, task.length))
             except (TarantulaError, DownloadError) as error:
-                outcome.skipped[task.id] = str(error)
+                outcome.skipped[task.id] = UnreadBody.of(error)
             else:
                 outcome.documents += 1
                 outcome.changed += self._copy(task, payload)
                 outcome.bytes += len(payload.body)
         return outcome
 
+    def write_notice(self, url: str, media_type: str | None) -> None:
+        """Write a notice in the place of a withheld document, so that links and pages that use it do not leave."""
+        write_file(f"{self._folder}/{self._copies.path(url, media_type)}", notice_for(media_type))
+
     def _copy(self, task: CopyTask, payload: Payload) -> bool:
         """Write one copy; return whether it differs from the document."""
         path = self._copies.path(task.url, task.media_type)
         folder = path[: path.rindex("/") + 1]
-        charset = charset_of(payload.get(b"content-type"))
+        charset = task.encoding or charset_of(payload.get(b"content-type"))
         copy = convert_links(payload.body, task.media_type, task.url, charset, self._relocator, folder)
         write_file(f"{self._folder}/{path}", copy)
         return copy != payload.body
@@ -97,18 +120,18 @@ PendingCopies = Callable[[], Iterable[CopyOutcome]]
 class CopierPool:
     """Copies in this process if they are few, else in one worker process per core."""
 
-    def __init__(self, copies: CopyIndex, folder: Path, number: int) -> None:
+    def __init__(self, copies: CopyIndex, folder: Path, number: int, live_requests: bool) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._copier: Copier | None = None
         cores = len(os.sched_getaffinity(0))
         self.in_flight = cores * COPIES_PER_BATCH
         """Number of copies that all workers process at a time."""
         if number <= MIN_PARALLEL_COPIES or cores == 1:
-            self._copier = Copier(copies, folder)
+            self._copier = Copier(copies, folder, live_requests)
         else:
             # Fork is fast, but would also copy the locks held by other threads.
             context = get_context("fork" if active_count() == 1 else "spawn")
-            self._pool = ProcessPoolExecutor(cores, context, _start_worker, (copies, folder))
+            self._pool = ProcessPoolExecutor(cores, context, _start_worker, (copies, folder, live_requests))
 
     def __enter__(self) -> Self:
         return self
@@ -142,12 +165,12 @@ def _results(futures: list[Future[CopyOutcome]]) -> list[CopyOutcome]:
 _copier: Copier
 
 
-def _start_worker(copies: CopyIndex, folder: Path) -> None:
+def _start_worker(copies: CopyIndex, folder: Path, live_requests: bool) -> None:
     global _copier
     # Only the parent process handles Ctrl-C; workers end with it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=_exit_with_parent, daemon=True).start()
-    _copier = Copier(copies, folder)
+    _copier = Copier(copies, folder, live_requests)
     # The copy index is never freed: exclude it from garbage collection.
     freeze_and_relax_gc()
 

@@ -10,6 +10,7 @@ from sys import intern
 from unicodedata import normalize
 from urllib.parse import unquote
 
+from tarantula.archive.omissions import UnreadBody
 from tarantula.core.urls import key_of, path_of, server_of
 from tarantula.fetch.media_types import (
     ExtensionsByType,
@@ -118,8 +119,8 @@ class CopyIndex:
     """Extensions of the copies of requisites answered with an error."""
     redirects: dict[bytes, tuple[str, str]] = field(default_factory=dict)
     """Target of a redirect, and the fragment that it adds."""
-    unreadable_redirects: dict[int, str] = field(default_factory=dict)
-    """Unreadable redirects with the reason: links to them lead to the web."""
+    unreadable_redirects: dict[int, UnreadBody] = field(default_factory=dict)
+    """Unreadable redirects: links to them lead to the web."""
 
     @cached_property
     def _known(self) -> TypesByExtension:

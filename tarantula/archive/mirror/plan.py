@@ -13,19 +13,22 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 from tarantula import __version__
 from tarantula.archive.mirror.copier import CopyTask
 from tarantula.archive.mirror.paths import CopyIndex, path_of_copy
+from tarantula.archive.omissions import NO_BODY, UnreadBody
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.core.states import REDIRECT_CODES
 from tarantula.core.urls import is_web, redirect_target
 from tarantula.fetch.errors import DownloadError
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item
 from tarantula.publications import document_types
+from tarantula.store.bulk import chunks
 from tarantula.store.captures import HAS_CAPTURE, capture_of, warc_folder
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.warc_reader import decode_payload, read_record
+from tarantula.store.withholding import withheld_urls
 
-MIRROR_LAYOUT_VERSION = 1
+MIRROR_LAYOUT_VERSION = 2
 """Changed when the layout of mirrors changes: a conversion is not resumed with another layout."""
 ROWS_PER_FETCH = 1000
 MAX_CACHED_PATHS = 1 << 16
@@ -64,8 +67,11 @@ def _read_redirects(session: Session, items: Path, item: Item, copies: CopyIndex
     for document in session.scalars(statement.execution_options(yield_per=ROWS_PER_FETCH)):
         try:
             target = _target(session, items, document)
+        except WithheldError:
+            # Links to it lead to the web, as those to all other documents without a copy.
+            continue
         except (TarantulaError, DownloadError) as error:
-            copies.unreadable_redirects[document.id] = str(error)
+            copies.unreadable_redirects[document.id] = UnreadBody.of(error)
         else:
             if target:
                 copies.redirects[document.key] = target
@@ -95,16 +101,22 @@ class MirrorPlan(NamedTuple):
     """All document ids are between *first* and *last*."""
 
 
-def make_mirror_plan(session: Session, item: Item) -> MirrorPlan:
+def make_mirror_plan(session: Session, item: Item, live_requests: bool) -> MirrorPlan:
     """Return the number and id range of an item's documents to be copied."""
     ids, newest = (func.min(Document.id), func.max(Document.id)), func.max(Document.collected_at)
     total, first, last, at = session.execute(
         select(func.count(case((HAS_COPY, 1))), *ids, newest).where(Document.item_id == item.id, HAS_CAPTURE)
     ).one()
-    fingerprint = json.dumps(
-        [MIRROR_LAYOUT_VERSION, __version__, total, last, str(at), document_types.extensions_by_type(session)]
-    )
+    versions, contents = (MIRROR_LAYOUT_VERSION, __version__, live_requests), (total, last, str(at))
+    withheld = sorted(key.hex() for key in withheld_urls(session))
+    fingerprint = json.dumps([*versions, *contents, document_types.extensions_by_type(session), withheld])
     return MirrorPlan(fingerprint, total, first or 0, last or 0)
+
+
+def count_withheld(session: Session, item: Item) -> int:
+    """Return the number of an item's copies in whose place a notice is written now."""
+    copies = select(func.count()).where(Document.item_id == item.id, HAS_COPY)
+    return sum(session.scalar(copies.where(Document.key.in_(some))) or 0 for some in chunks(withheld_urls(session)))
 
 
 _COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
@@ -116,13 +128,15 @@ _COLUMNS: Sequence[InstrumentedAttribute[Any]] = (
     Document.warc_length,
     Document.rendered_offset,
     Document.refers_to_id,
+    Document.encoding,
+    Document.key,
 )
 
 
 class CopyTasks:
-    """Yields the copy tasks of an item; documents without a body are added to *skipped*, with the reason."""
+    """Yields the copy tasks of an item; documents without a body are added to *skipped*."""
 
-    def __init__(self, database: Database, items: Path, urn: str, skipped: dict[int, str]) -> None:
+    def __init__(self, database: Database, items: Path, urn: str, skipped: dict[int, UnreadBody]) -> None:
         self._database = database
         self._items = items
         self._urn = urn
@@ -142,31 +156,36 @@ class CopyTasks:
             first = rows[-1].id + 1
 
     def _task(self, session: Session, archive: str, row: Sequence[Any]) -> CopyTask | None:
-        number, url, media_type, warc, offset, length, rendered, refers_to = row
+        number, url, media_type, warc, offset, length, rendered, refers_to, encoding, key = row
         if number in self._skipped:
             return None
+        if bytes(key) in withheld_urls(session):
+            kind = media_type if rendered is None else RENDERED_TYPE
+            return CopyTask(number, url, kind, "", 0, is_withheld=True)
         if refers_to is not None:
-            return self._referring_task(session, number, url, media_type)
+            return self._referring_task(session, number, url, media_type, encoding)
         if offset is None:
-            self._skipped[number] = "Its body is missing."
+            self._skipped[number] = NO_BODY
             return None
         if rendered is not None:
             return CopyTask(number, url, RENDERED_TYPE, f"{archive}/{warc}", rendered)
-        return CopyTask(number, url, media_type, f"{archive}/{warc}", offset, length)
+        return CopyTask(number, url, media_type, f"{archive}/{warc}", offset, length, encoding)
 
-    def _referring_task(self, session: Session, number: int, url: str, media_type: str | None) -> CopyTask | None:
+    def _referring_task(
+        self, session: Session, number: int, url: str, media_type: str | None, encoding: str | None
+    ) -> CopyTask | None:
         """Return the task of a document whose body an earlier item holds."""
         try:
             capture = capture_of(session, self._items, session.get_one(Document, number))
         except TarantulaError as error:
-            self._skipped[number] = str(error)
+            self._skipped[number] = UnreadBody.of(error)
             return None
         if capture is None:
-            self._skipped[number] = "Its body is missing."
+            self._skipped[number] = NO_BODY
             return None
         if capture.rendered_offset is not None:
             return CopyTask(number, url, RENDERED_TYPE, str(capture.path), capture.rendered_offset)
-        return CopyTask(number, url, media_type, str(capture.path), capture.offset)
+        return CopyTask(number, url, media_type, str(capture.path), capture.offset, encoding=encoding)
 
 
 def _rows(item: Item, first: int, last: int) -> Select[Any]:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import shutil
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Self
 
-from tarantula.core.errors import TarantulaError
+from tarantula.archive.omissions import UnreadBody
+from tarantula.core.errors import ConflictError
+from tarantula.core.file_lock import file_lock
+from tarantula.core.sync import sync_file_system, sync_path
 from tarantula.store.errors import write_error, write_errors
 
 STATE_FILE = ".conversion.json"
@@ -30,49 +32,44 @@ class ConversionState:
     documents: int = 0
     changed: int = 0
     bytes: int = 0
-    skipped: dict[int, str] = field(default_factory=dict)
-    """Unreadable documents, with the reason."""
+    skipped: dict[int, UnreadBody] = field(default_factory=dict)
+    """Unreadable documents."""
 
 
 class MirrorWorkspace:
-    """Locked folder next to the mirror, in which an interrupted conversion is resumed."""
+    """Folder next to the mirror, locked by a file, in which an interrupted conversion is resumed."""
 
     def __init__(self, archived: Path, urn: str) -> None:
         self.mirror = archived / urn
         self.folder = archived / f".{urn}.new"
-        self._old = archived / f".{urn}.old"
-        self._lock = -1
+        self.old = archived / f".{urn}.old"
+        self._lock_path = archived / f".{urn}.lock"
+        self._lock = ExitStack()
 
     def __enter__(self) -> Self:
-        with write_errors(self.folder):
-            while self._lock < 0:
-                self.folder.mkdir(parents=True, exist_ok=True)
-                self._lock = self._try_lock()
+        with ExitStack() as stack:
+            with write_errors(self.folder):
+                self.mirror.parent.mkdir(parents=True, exist_ok=True)
+                is_free = stack.enter_context(file_lock(self._lock_path, remove=True))
+            if not is_free:
+                raise ConflictError(
+                    "{mirror} is being converted or removed by another process. Wait until that is done.",
+                    mirror=self.mirror.name,
+                )
+            with write_errors(self.folder):
+                self.folder.mkdir(exist_ok=True)
+            self._lock = stack.pop_all()
         return self
 
     def __exit__(self, *_exception: object) -> None:
-        os.close(self._lock)
-
-    def _try_lock(self) -> int:
-        lock = os.open(self.folder, os.O_RDONLY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(lock)
-            raise TarantulaError(f"{self.mirror.name} is being converted already. Wait until that is done.") from None
-        with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(lock), os.stat(self.folder)):
-                return lock
-        # The previous holder has finished and renamed the folder to the mirror.
-        os.close(lock)
-        return -1
+        self._lock.close()
 
     def state(self, plan: str) -> ConversionState:
         """Return the stored progress of the same *plan*; otherwise clear the folder and start again."""
         with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
             state = ConversionState(**json.loads((self.folder / STATE_FILE).read_bytes()))
             if state.plan == plan:
-                state.skipped = {int(document): why for document, why in state.skipped.items()}
+                state.skipped = {int(document): UnreadBody(*why) for document, why in state.skipped.items()}
                 return state
         self.clear()
         return ConversionState(plan)
@@ -96,14 +93,16 @@ class MirrorWorkspace:
         write_file(f"{self.folder}/{path}", content)
 
     def finish(self) -> None:
-        """Replace the old mirror by the new one."""
+        """Replace the old mirror by the new one, when all its files are on disk."""
         with write_errors(self.mirror):
             (self.folder / STATE_FILE).unlink(missing_ok=True)
-            shutil.rmtree(self._old, ignore_errors=True)
+            sync_file_system(self.folder)
+            shutil.rmtree(self.old, ignore_errors=True)
             with suppress(FileNotFoundError):
-                os.rename(self.mirror, self._old)
+                os.rename(self.mirror, self.old)
             os.rename(self.folder, self.mirror)
-            shutil.rmtree(self._old, ignore_errors=True)
+            sync_path(self.mirror.parent)
+            shutil.rmtree(self.old, ignore_errors=True)
 
 
 def write_file(path: str, content: bytes) -> None:

@@ -81,6 +81,7 @@ def previous_items(session: Session, item: Item) -> list[Item]:
     chosen = (
         select(Item)
         .where(Item.publication_id == item.publication_id, earlier, whole, Item.validation != Validation.REJECTED)
+        .where(Item.state != ItemState.REMOVING)
         .order_by(Item.planned_at.desc(), Item.id.desc())
         .limit(MAX_BASELINE_ITEMS)
     )
@@ -125,8 +126,17 @@ def percent(part: float, whole: float) -> float:
     return 100 * part / whole if whole else 0.0
 
 
+def base_row(session: Session, item: Item) -> Document | None:
+    """Return the base document of an item, or the target of its redirect; ``None`` if the item began elsewhere."""
+    document = _document(session, item, key_of(item.configuration["base_url"]))
+    return _redirected(session, item, document) if document is not None else None
+
+
 def _base(session: Session, item: Item) -> Document:
-    document = _document(session, item, key_of(item.configuration["base_url"])) or _first(session, item)
+    return base_row(session, item) or _redirected(session, item, _first(session, item))
+
+
+def _redirected(session: Session, item: Item, document: Document) -> Document:
     seen = set[bytes]()
     while True:
         seen.add(document.key)

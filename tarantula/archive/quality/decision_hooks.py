@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from tarantula.archive.quality.validation import ItemDecision, decide_item
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.registry import Registry, component_paths
 from tarantula.core.states import Validation
 
@@ -56,6 +57,8 @@ def call_hooks(hooks: dict[str, DecisionHook], decided: ItemDecision) -> None:
             failures.append(f"the hook {path} failed ({type(error).__name__}: {error})")
     if failures:
         raise TarantulaError(
-            f"{decided.urn} is {decided.validation}, but {'; '.join(failures)}. "
-            "Take the decision again to call it again."
+            "{urn} is {validation}, but {failures}. Take the decision again to call it again.",
+            urn=decided.urn,
+            validation=Message(decided.validation),
+            failures="; ".join(failures),
         )

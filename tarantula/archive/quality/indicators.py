@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 from pydantic import TypeAdapter
 from sqlalchemy import CTE, ColumnElement, Select, and_, case, func, or_, select
 from sqlalchemy.orm import Session
 
+from tarantula.archive.damage import count_lost
+from tarantula.archive.omissions import Omission
 from tarantula.archive.quality.baseline import (
     BaseDocument,
     BaselineComparison,
@@ -20,15 +22,17 @@ from tarantula.archive.quality.baseline import (
     previous_items,
 )
 from tarantula.archive.quality.report import StateCount, state_counts
-from tarantula.core.states import COLLECTED_STATES, DocumentState, Validation
+from tarantula.core.reasons import Reason, reason_fields
+from tarantula.core.states import COLLECTED_STATES, DocumentState, ItemState, Validation
 from tarantula.links.link import LinkKind
 from tarantula.models import Decision, Document, Item, LinkRow
-from tarantula.publications.attention import FiredRule, evaluate_rules
+from tarantula.publications.attention import FIXITY_REASONS, FiredRule, evaluate_rules
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.listings import IS_COLLECTED, IS_REDIRECT
+from tarantula.store.transitions import ItemNotice, queue_notice
 
 MAX_EXAMPLES = 20
-"""Maximum number of missing requisites listed."""
+"""Maximum number of missing requisites, and of documents missing in the mirror, that are listed."""
 
 FAILURE_STATES = (
     DocumentState.INVALID_RESPONSE,
@@ -40,6 +44,7 @@ FAILURE_STATES = (
 
 IS_FAILURE = or_(Document.state >= 400, Document.state.in_(FAILURE_STATES))
 IS_UNFINISHED = Document.state.in_((DocumentState.WAITING, DocumentState.COLLECTING))
+MOMENT = "%Y-%m-%d %H:%M"
 PROGRAM_NAME = "tarantula"
 """Author of automatic decisions."""
 
@@ -51,6 +56,9 @@ class MissingRequisite:
     url: str
     state: int
     reason: str | None
+    """English sentence of the reason."""
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +86,20 @@ def count_requisites(session: Session, item: Item) -> Requisites:
     rows = (
         session.execute(
             _found(needed, item.id, is_missing)
-            .with_only_columns(Document.url, Document.state, Document.reason)
+            .with_only_columns(Document.url, Document.state, Document.reason_code, Document.reason_parameters)
             .order_by(Document.id)
             .limit(MAX_EXAMPLES)
         )
         if missing
         else ()
     )
-    return Requisites(total, collected, total - collected - missing, missing, [MissingRequisite(*row) for row in rows])
+    examples = [_missing(url, state, code, parameters) for url, state, code, parameters in rows]
+    return Requisites(total, collected, total - collected - missing, missing, examples)
+
+
+def _missing(url: str, state: int, code: str | None, parameters: dict[str, Any] | None) -> MissingRequisite:
+    reason = Reason(code, parameters or {}) if code is not None else None
+    return MissingRequisite(url, state, **reason_fields(reason))
 
 
 def _needed(item_id: int) -> CTE:
@@ -116,6 +130,30 @@ def _found(needed: CTE, item_id: int, *conditions: ColumnElement[bool]) -> Selec
 
 
 @dataclass(frozen=True, slots=True)
+class MissingCopy:
+    """A collected document that is not in the mirror."""
+
+    url: str
+    cause: str
+    """`tarantula.archive.omissions.OmissionCause`."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class MirrorContents:
+    """Result of the last conversion of the item."""
+
+    copies: int
+    missing: int
+    examples: list[MissingCopy] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, copies: int, omissions: list[Omission]) -> Self:
+        """Return the result with the first of its omissions."""
+        return cls(copies, len(omissions), [MissingCopy(*one) for one in omissions[:MAX_EXAMPLES]])
+
+
+@dataclass(frozen=True, slots=True)
 class Indicators:
     """Quality indicators of an item, with a comparison to previous items."""
 
@@ -134,6 +172,12 @@ class Indicators:
     base: BaseDocument
     before: BaselineComparison | None
     """None for the first item of a publication."""
+    mirror: MirrorContents | None = None
+    """None before the item is converted."""
+    missing_bodies: int = 0
+    """Documents whose stored body could not be read back."""
+    damaged_files: int = 0
+    """WARC files that are missing or damaged."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the indicators for JSON; the keys are a stable interface."""
@@ -141,7 +185,7 @@ class Indicators:
 
     def values(self) -> dict[str, float | None]:
         """Return the values that rules refer to, by name of the indicator or state."""
-        before = self.before
+        before, mirror = self.before, self.mirror
         known = {
             "errors": percent(self.errors, self.asked),
             "waiting": percent(self.waiting, self.documents),
@@ -153,6 +197,9 @@ class Indicators:
             "vanished-types": before.types.percent if before else None,
             "base-missing": float(self.base.missing),
             "base-changed": None if self.base.changed is None else float(self.base.changed),
+            "mirror-missing": percent(mirror.missing, mirror.copies + mirror.missing) if mirror else None,
+            "missing-bodies": float(self.missing_bodies),
+            "damaged-files": float(self.damaged_files),
         }
         return known | {str(row.state): percent(row.documents, self.documents) for row in self.states}
 
@@ -170,6 +217,7 @@ def compute_indicators(session: Session, item: Item) -> Indicators:
     number, size = sum(row.documents for row in collected), sum(row.bytes for row in collected)
     earlier = previous_items(session, item)
     kinds = {(row.server_id, row.type) for row in collected}
+    missing_bodies, damaged_files = count_lost(session, item)
     return Indicators(
         documents=states.total(),
         collected=number,
@@ -181,7 +229,19 @@ def compute_indicators(session: Session, item: Item) -> Indicators:
         requisites=count_requisites(session, item),
         base=base_document(session, item, earlier[0] if earlier else None),
         before=compare_with_baseline(session, earlier, number, size, kinds) if earlier else None,
+        mirror=load_indicators(session, item).mirror if item.indicators else None,
+        missing_bodies=missing_bodies,
+        damaged_files=damaged_files,
     )
+
+
+def store_mirror_contents(session: Session, item: Item, mirror: MirrorContents) -> None:
+    """Store the result of a conversion with the indicators of an item that has ended, and apply the rules again.
+
+    The indicators of an item that is being archived are computed afterwards.
+    """
+    if item.state != ItemState.CONVERTING:
+        store_indicators(session, item, replace(load_indicators(session, item), mirror=mirror))
 
 
 def store_indicators(session: Session, item: Item, indicators: Indicators | None = None) -> list[FiredRule]:
@@ -190,18 +250,72 @@ def store_indicators(session: Session, item: Item, indicators: Indicators | None
     For a large item, compute *indicators* beforehand in a read-only session.
     """
     indicators = indicators or compute_indicators(session, item)
-    stored = indicators.as_dict()
+    stored = _stored(indicators)
     _reopen(session, item, stored)
     fired = fired_rules(item, indicators)
     item.indicators = stored
-    item.attention = [asdict(one) for one in fired]
+    item.attention = [_without_sentence(asdict(one)) for one in fired]
     session.flush()
     return fired
 
 
+def refresh_fixity(session: Session, item: Item) -> int:
+    """Count the lost bodies and damaged files of an item again; return the number of lost bodies.
+
+    If an ended item has more of them than before, queue a notification. A decision that accepted it stays in force, but
+    the item needs attention again.
+    """
+    bodies, files = count_lost(session, item)
+    stored = item.indicators
+    if stored is None or item.state not in (ItemState.ARCHIVED, ItemState.INTERRUPTED):
+        return bodies
+    before = stored.get("missing_bodies", 0), stored.get("damaged_files", 0)
+    if before == (bodies, files):
+        return bodies
+    item.indicators = {**stored, "missing_bodies": bodies, "damaged_files": files}
+    fired = fired_rules(item, load_indicators(session, item))
+    item.attention = [_without_sentence(asdict(one)) for one in fired]
+    if not (bodies or files):
+        item.later_damage = None
+    elif bodies > before[0] or files > before[1]:
+        reasons = [one.reason for one in fired if one.reason_code in FIXITY_REASONS]
+        if later := _damage_after_acceptance(session, item):
+            item.later_damage = later.as_data()
+            reasons.insert(0, later.sentence())
+        queue_notice(item, ItemNotice.ATTENTION, " ".join(reasons))
+    return bodies
+
+
+def _damage_after_acceptance(session: Session, item: Item) -> Reason | None:
+    """Return the reason to look at an accepted item again; None if it is not accepted."""
+    decisions = select(Decision).where(Decision.item_id == item.id).order_by(Decision.id.desc()).limit(1)
+    last = session.scalar(decisions) if item.validation == Validation.VALID else None
+    if last is None:
+        return None
+    found_at, decided_at = f"{datetime.now(UTC):{MOMENT}}", f"{last.at:{MOMENT}}"
+    return Reason.of("damage_after_acceptance", found_at=found_at, by=last.by, decided_at=decided_at)
+
+
 def load_indicators(session: Session, item: Item) -> Indicators:
     """Return the stored indicators, or compute them."""
-    return compute_indicators(session, item) if item.indicators is None else _STORED.validate_python(item.indicators)
+    if item.indicators is None:
+        return compute_indicators(session, item)
+    requisites = item.indicators["requisites"]
+    keys = ("url", "state", "reason_code", "reason_parameters")
+    examples = [_missing(*(example[key] for key in keys)) for example in requisites["examples"]]
+    return _STORED.validate_python({**item.indicators, "requisites": {**requisites, "examples": examples}})
+
+
+def _stored(indicators: Indicators) -> dict[str, Any]:
+    """Return indicators as they are stored: with codes, without sentences."""
+    stored = indicators.as_dict()
+    requisites = stored["requisites"]
+    requisites["examples"] = [_without_sentence(example) for example in requisites["examples"]]
+    return stored
+
+
+def _without_sentence(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name != "reason"}
 
 
 def fired_rules(item: Item, indicators: Indicators) -> list[FiredRule]:
@@ -234,7 +348,7 @@ def _reopen(session: Session, item: Item, indicators: dict[str, Any]) -> None:
     if item.validation == Validation.PENDING or item.indicators is None:
         return
     if item.indicators["states"] != indicators["states"] or item.indicators["bytes"] != indicators["bytes"]:
-        item.validation = Validation.PENDING
+        item.validation, item.later_damage = Validation.PENDING, None
         why = "It was collected further after the decision."
         now = datetime.now(UTC)
         session.add(Decision(item_id=item.id, validation=Validation.PENDING, by=PROGRAM_NAME, at=now, why=why))

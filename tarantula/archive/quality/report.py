@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, case, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from tarantula.core.states import COLLECTED_STATES, DocumentState, state_meaning
-from tarantula.models import Document, Item, Server
+from tarantula.models import Document, Item, Server, WarcFile, WarcFileState
 from tarantula.store.listings import IS_COLLECTED
 
 UNKNOWN_TYPE = "unknown"
@@ -78,6 +78,24 @@ class ReportTotals:
 
 
 @dataclass(frozen=True, slots=True)
+class FileCounts:
+    """Fixity of the WARC files of an item."""
+
+    files: int
+    verified: int
+    """Read back, and nothing was wrong."""
+    missing: int
+    damaged: int
+    unchecked: int
+    """Not read back yet."""
+    bytes: int
+    oldest_check: str | None
+    """When the file that was read back longest ago was read."""
+    lost_bodies: int | None
+    """Documents without a readable body; None before a file was read back."""
+
+
+@dataclass(frozen=True, slots=True)
 class ItemReport:
     """Report of one item."""
 
@@ -92,6 +110,7 @@ class ItemReport:
     types: list[TypeCount]
     sizes: list[SizeCount]
     servers: list[ServerCount]
+    files: FileCounts
     belief: Any = None
     """`tarantula.freshness.report.FreshnessReport` of a refresh item, if the caller adds it."""
 
@@ -124,6 +143,30 @@ def make_report(session: Session, item: Item, servers: int | None = None) -> Ite
         types=_types(collected),
         sizes=_sizes(collected),
         servers=busiest,
+        files=count_files(session, item),
+    )
+
+
+def count_files(session: Session, item: Item) -> FileCounts:
+    """Count the WARC files of an item by state."""
+    states: Counter[str] = Counter()
+    unchecked, size, oldest = 0, 0, None
+    for file in session.scalars(select(WarcFile).where(WarcFile.item_id == item.id)):
+        states[file.state] += 1
+        size += file.size or 0
+        if file.checked_at is None:
+            unchecked += 1
+        else:
+            oldest = min(oldest or file.checked_at, file.checked_at)
+    return FileCounts(
+        files=states.total(),
+        verified=states[WarcFileState.VERIFIED],
+        missing=states[WarcFileState.MISSING],
+        damaged=states[WarcFileState.DAMAGED],
+        unchecked=unchecked,
+        bytes=size,
+        oldest_check=oldest.isoformat() if oldest else None,
+        lost_bodies=item.indicators.get("missing_bodies") if item.indicators is not None and oldest else None,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, select
 from sqlalchemy.orm import Session, aliased
@@ -12,6 +13,7 @@ from sqlalchemy.orm import Session, aliased
 from tarantula.archive.quality.baseline import previous_items
 from tarantula.archive.quality.indicators import IS_FAILURE, Indicators
 from tarantula.archive.replay.pages import IS_PAGE
+from tarantula.core.reasons import Reason, as_reason, reason_fields
 from tarantula.core.states import COLLECTED_STATES
 from tarantula.core.urls import key_of
 from tarantula.links.link import LinkKind
@@ -45,6 +47,9 @@ class ReviewEntry:
     document_id: int
     url: str
     reason: str = ""
+    """English sentence of the reason."""
+    reason_code: str | None = None
+    reason_parameters: dict[str, Any] | None = None
 
 
 def make_review_list(session: Session, item: Item, indicators: Indicators) -> list[ReviewEntry]:
@@ -61,7 +66,7 @@ def _base(session: Session, item: Item, indicators: Indicators) -> Iterator[Revi
     kind = ReviewReason.BASE_MISSING if base.missing else ReviewReason.BASE_CHANGED if base.changed else None
     document = _document_at(session, item, base.url) if kind else None
     if kind and document is not None:
-        yield ReviewEntry(kind, item.urn, document.id, document.url, document.reason or "")
+        yield _entry(kind, item, document, document.reason)
 
 
 def _incomplete(session: Session, item: Item, indicators: Indicators) -> Iterator[ReviewEntry]:
@@ -70,17 +75,16 @@ def _incomplete(session: Session, item: Item, indicators: Indicators) -> Iterato
         document = _document_at(session, item, missing.url)
         page = session.get(Document, document.via_id) if document is not None and document.via_id else None
         if page is not None:
-            reason = f"{missing.url}: {missing.reason or missing.state}"
-            yield ReviewEntry(ReviewReason.INCOMPLETE, item.urn, page.id, page.url, reason)
+            why = Reason(missing.reason_code, missing.reason_parameters or {}) if missing.reason_code else missing.state
+            reason = Reason.of("missing_requisite", url=missing.url, reason=why)
+            yield _entry(ReviewReason.INCOMPLETE, item, page, reason)
 
 
 def _failed(session: Session, item: Item) -> Iterator[ReviewEntry]:
     is_navigation = Document.kind == int(LinkKind.NAVIGATION)
     chosen = select(Document).where(Document.item_id == item.id, IS_FAILURE, is_navigation)
     for document in session.scalars(chosen.order_by(Document.id).limit(MAX_PER_REASON)):
-        yield ReviewEntry(
-            ReviewReason.FAILED, item.urn, document.id, document.url, document.reason or str(document.state)
-        )
+        yield _entry(ReviewReason.FAILED, item, document, document.reason or as_reason(str(document.state)))
 
 
 def _compare(session: Session, item: Item, before: Item) -> Iterator[ReviewEntry]:
@@ -101,6 +105,11 @@ def _pages_without(item: Item, other: type[Document], same: ColumnElement[bool])
 def _entries(session: Session, kind: ReviewReason, item: Item, chosen: Select[Document]) -> Iterator[ReviewEntry]:
     for document in session.scalars(chosen.order_by(Document.id).limit(MAX_PER_REASON)):
         yield ReviewEntry(kind, item.urn, document.id, document.url)
+
+
+def _entry(kind: ReviewReason, item: Item, document: Document, reason: Reason | None) -> ReviewEntry:
+    fields = reason_fields(reason) if reason is not None else {}
+    return ReviewEntry(kind, item.urn, document.id, document.url, **fields)
 
 
 def _document_at(session: Session, item: Item, url: str) -> Document | None:

@@ -10,11 +10,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.core.states import ItemState, Validation
 from tarantula.models import Decision, Item
 from tarantula.publications.attention import RuleEffect
 from tarantula.publications.fields import check_text
-from tarantula.store.listings import find_item, fired_effects, is_complete
+from tarantula.store.listings import find_item, fired_effects, fired_reasons, is_complete
 
 MAX_BY_LENGTH = 100
 MAX_WHY_LENGTH = 10_000
@@ -48,7 +49,11 @@ def decide_item(
     session.execute(select(Item.id).where(Item.urn == urn).with_for_update())
     item = find_item(session, urn)
     if item.state not in ENDED_STATES:
-        raise ConflictError(f"Item {urn} is {item.state}: it can be validated or rejected only after it has ended.")
+        raise ConflictError(
+            "Item {urn} is {state}: it can be validated or rejected only after it has ended.",
+            urn=urn,
+            state=Message(item.state),
+        )
     if item.indicators is None:
         store_indicators(session, item)
     _check_reason(session, item, validation, why)
@@ -56,7 +61,7 @@ def decide_item(
         _check_complete(item)
     decision = Decision(item_id=item.id, validation=validation, by=by, at=datetime.now(UTC), why=why)
     session.add(decision)
-    item.validation = validation
+    item.validation, item.later_damage = validation, None
     session.flush()
     return _as_decision(item, decision)
 
@@ -75,18 +80,25 @@ def _check_reason(session: Session, item: Item, validation: Validation, why: str
     if item.validation == Validation.REJECTED:
         last = list_decisions(session, item)[-1]
         raise ConflictError(
-            f"Item {item.urn} was rejected by {last.by} ({last.why}). Say with --why what makes it valid now."
+            "Item {urn} was rejected by {by} ({why}). Say with --why what makes it valid now.",
+            urn=item.urn,
+            by=last.by,
+            why=last.why,
         )
 
 
 def _check_complete(item: Item) -> None:
-    if is_complete(item.state, fired_effects(item)):
+    if is_complete(item, fired_effects(item)):
         return
-    reason = item.reason or "Its collector exited."
-    reasons = [f"It is interrupted: {reason}"] if item.state == ItemState.INTERRUPTED else []
-    reasons += [fired["reason"] for fired in item.attention or () if fired["effect"] == RuleEffect.INCOMPLETE]
+    reason = item.reason or Message("Its collector exited.")
+    reasons = [Message("It is interrupted: {reason}", reason=reason)] if item.state == ItemState.INTERRUPTED else []
+    if item.verified_at is None:
+        reasons.append(Message("Its files have not been read back: run `tarantula verify {urn}`.", urn=item.urn))
+    reasons += [reason.sentence() for reason in fired_reasons(item, {RuleEffect.INCOMPLETE})]
     raise ConflictError(
-        f"Item {item.urn} is not complete. {' '.join(reasons)} Reject it, or accept it as it is with --anyway."
+        "Item {urn} is not complete. {reasons} Reject it, or accept it as it is with --anyway.",
+        urn=item.urn,
+        reasons=join_messages(reasons, " "),
     )
 
 
@@ -96,9 +108,11 @@ def _text(text: str, what: str, limit: int) -> str:
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if len(text) > limit:
-        raise TarantulaError(f"{what} has {len(text):,} letters, and {limit:,} is the limit.")
+        raise TarantulaError(
+            "{what} has {length:,} letters, and {limit:,} is the limit.", what=what, length=len(text), limit=limit
+        )
     if "\0" in text:
-        raise TarantulaError(f"{what} holds a zero byte, which is no text.")
+        raise TarantulaError("{what} holds a zero byte, which is no text.", what=what)
     return text
 
 

@@ -5,21 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-import turbohtml
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.mirror.paths import CopyIndex, is_path_of_copy, key_prefix_in
 from tarantula.archive.mirror.plan import RENDERED_TYPE
+from tarantula.archive.omissions import MISSING_LIST
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import HTML_TYPES, charset_of, media_type
-from tarantula.links.charset import detect_encoding, encoding_by_label
+from tarantula.links.charset import encoding_by_label, html_encoding, text_encoding
 from tarantula.models import Document, Item
 from tarantula.publications import document_types
 from tarantula.store.captures import capture_of
 from tarantula.store.warc_reader import decode_payload, read_record
+from tarantula.store.withholding import check_access
 
-MIRROR_FILES = {"index.html": "text/html; charset=utf-8", "report.json": "application/json"}
+MIRROR_FILES = {
+    "index.html": "text/html; charset=utf-8",
+    "report.json": "application/json",
+    MISSING_LIST: "text/csv; charset=utf-8",
+}
 """Files of a mirror other than copies."""
 UNKNOWN_CONTENT_TYPE = "application/octet-stream"
 
@@ -45,7 +50,10 @@ def mirror_file(session: Session, mirror: Path, item: Item, path: str) -> Mirror
     if not is_path_of_copy(path):
         return None
     document = document_of_path(session, item, path)
-    return _inside(mirror, path, content_type_of(document)) if document is not None else None
+    if document is None:
+        return None
+    check_access(session, document)
+    return _inside(mirror, path, content_type_of(document))
 
 
 def document_of_path(session: Session, item: Item, path: str) -> Document | None:
@@ -94,17 +102,15 @@ def original_content(session: Session, items: Path, document: Document) -> Repla
 def as_text(found: ReplayContent) -> ReplayContent:
     """Return content as plain text, in the charset that browsers would use."""
     label = charset_of(found.content_type)
-    if media_type(found.content_type) in HTML_TYPES:
-        known = encoding_by_label(label)
-        page = turbohtml.parse(found.body, encoding=known) if known else turbohtml.parse(found.body)
-        encoding = page.encoding or "UTF-8"
-    else:
-        _, encoding = detect_encoding(found.body, label)
+    decide = html_encoding if media_type(found.content_type) in HTML_TYPES else text_encoding
+    _, encoding = decide(found.body, label)
     return ReplayContent(found.body, f"text/plain; charset={encoding}")
 
 
 def _type_as_sent(document: Document) -> str:
-    charset = encoding_by_label(document.charset)
+    # Without a declaration browsers guess the encoding of a page, not always as its links were read.
+    stored = document.encoding if document.type == RENDERED_TYPE else None
+    charset = stored or encoding_by_label(document.charset)
     return (
         f"{document.type or UNKNOWN_CONTENT_TYPE}; charset={charset}"
         if charset

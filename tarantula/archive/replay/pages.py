@@ -11,10 +11,10 @@ from sqlalchemy import ColumnElement, and_, case, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.baseline import base_document
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import NotFoundError, TarantulaError, WithheldError
 from tarantula.core.urls import key_of
 from tarantula.fetch.media_types import HTML_TYPES, charset_of
-from tarantula.links.charset import encoding_by_label
+from tarantula.links.charset import html_encoding
 from tarantula.models import Document, Item
 from tarantula.store.captures import HAS_CAPTURE, Capture, capture_of
 from tarantula.store.listings import IS_COLLECTED
@@ -35,8 +35,15 @@ class ReplayPage(NamedTuple):
     title: str
 
 
-def replay_pages(session: Session, items: Path, item: Item) -> Iterator[ReplayPage | TarantulaError]:
-    """Yield an item's pages in order of discovery; an error for each page that cannot be read."""
+class UnreadablePage(NamedTuple):
+    """A page whose body cannot be read."""
+
+    document: Document
+    error: TarantulaError
+
+
+def replay_pages(session: Session, items: Path, item: Item) -> Iterator[ReplayPage | UnreadablePage]:
+    """Yield an item's pages in order of discovery, without withheld ones."""
     # Keeps the items in the session, so that they are not queried for every page.
     known = session.scalars(select(Item).where(Item.publication_id == item.publication_id)).all()
     assert item in known
@@ -50,25 +57,26 @@ def replay_pages(session: Session, items: Path, item: Item) -> Iterator[ReplayPa
         try:
             capture = capture_of(session, items, document)
             if capture is not None:
-                yield ReplayPage(document, captured_title(capture))
+                yield ReplayPage(document, captured_title(capture, document.encoding))
+        except WithheldError:
+            continue
         except TarantulaError as error:
-            yield error
+            yield UnreadablePage(document, error)
 
 
-def captured_title(capture: Capture) -> str:
-    """Return the title of a page, as rendered or else as sent."""
+def captured_title(capture: Capture, encoding: str | None) -> str:
+    """Return the title of a page, as rendered or else as sent; *encoding* is the stored one, if there is one."""
     if capture.rendered_offset is not None:
         return html_title(read_record(capture.path, capture.rendered_offset).raw_body, "utf-8")
     response = read_response(capture.path, capture.offset)
     header = next((value for name, value in response.headers if name.lower() == b"content-type"), b"")
-    return html_title(response.body, charset_of(header.decode("latin-1")))
+    return html_title(response.body, encoding or charset_of(header.decode("latin-1")))
 
 
 def html_title(body: bytes, label: str | None) -> str:
     """Return a page's title on one line; empty if it has none."""
-    encoding = encoding_by_label(label)
-    start = body[:TITLE_SEARCH_BYTES]
-    document = turbohtml.parse(start, encoding=encoding) if encoding else turbohtml.parse(start)
+    _, encoding = html_encoding(body, label)
+    document = turbohtml.parse(body[:TITLE_SEARCH_BYTES], encoding=encoding)
     title = document.select_one("head > title")
     return " ".join(title.text.split())[:MAX_TITLE_LENGTH] if title is not None else ""
 
@@ -84,10 +92,12 @@ class PagePosition(NamedTuple):
 
 
 def find_document(session: Session, item: Item, number: int) -> Document:
-    """Return a document of an item; raise TarantulaError if there is none."""
+    """Return a document of an item; raise NotFoundError if there is none."""
     document = session.get(Document, number) if 0 < number < MAX_DOCUMENT_ID else None
     if document is None or document.item_id != item.id:
-        raise TarantulaError(f"Item {item.urn} has no document {number}. `tarantula documents {item.urn}` lists them.")
+        raise NotFoundError(
+            "Item {urn} has no document {number}. `tarantula documents {urn}` lists them.", urn=item.urn, number=number
+        )
     return document
 
 

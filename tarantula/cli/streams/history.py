@@ -123,7 +123,7 @@ def export(
 ) -> None:
     """Write values as CSV, JSON or Parquet, as events or aggregated; or as an Atom feed, or for Prometheus."""
     if output is not None and output.exists() and not force:
-        raise TarantulaError(f"{output} exists already. Name another file, or give --force.")
+        raise TarantulaError("{output} exists already. Name another file, or give --force.", output=output)
     if output is None and form is StreamFormat.PARQUET and sys.stdout.isatty():
         raise TarantulaError("Parquet is binary: give a file with --output FILE.")
     with open_database() as database, database.reading() as session:
@@ -147,7 +147,7 @@ def export(
             with output.open("wb") as file:
                 file.writelines(chunks)
         except OSError as error:
-            raise TarantulaError(f"{output} cannot be written: {error.strerror}.") from error
+            raise TarantulaError("{output} cannot be written: {error}.", output=output, error=error.strerror) from error
     print(f"{output}: {output.stat().st_size:,} bytes.")
 
 
@@ -192,7 +192,7 @@ def _grain(name: str) -> Grain:
         return Grain[name.strip().upper().removesuffix("S")]
     except KeyError as error:
         known = ", ".join(grain.name.lower() for grain in Grain)
-        raise TarantulaError(f"{name[:40]!r} is not a level. Choose one of {known}.") from error
+        raise TarantulaError("{name!r} is not a level. Choose one of {known}.", name=name[:40], known=known) from error
 
 
 def _microseconds(text: str | None) -> int | None:

@@ -55,7 +55,7 @@ def poll(
 
     attempt = spider.collection.attempt if spider is not None else None
     if attempt is None:
-        raise TarantulaError(f"{name} was not read.")
+        raise TarantulaError("{name} was not read.", name=name)
     with open_database() as database:
         result = ingest_polled(database, attempt, is_dry=dry)
     if isinstance(attempt.outcome, FailedReading):
@@ -78,7 +78,9 @@ def aside(
         _list_put_aside(which or None, as_json)
         return
     if not which.isdigit():
-        raise TarantulaError(f"Give the number of a text that was put aside, as `tarantula stream aside {action} 3`.")
+        raise TarantulaError(
+            "Give the number of a text that was put aside, as `tarantula stream aside {action} 3`.", action=action
+        )
     number = int(which)
     with local_context() as context:
         if action is ReviewAction.ACCEPT:

@@ -105,7 +105,7 @@ def key_value_pairs(texts: Iterable[str] | None, what: str) -> list[tuple[str, s
     for text in texts or ():
         key, equals, value = text.partition("=")
         if not equals or not key.strip():
-            raise TarantulaError(f"{text[:80]!r} is not {what}. Write it as KEY=VALUE.")
+            raise TarantulaError("{text!r} is not {what}. Write it as KEY=VALUE.", text=text[:80], what=what)
         pairs.append((key.strip(), value.strip()))
     return pairs
 
@@ -127,7 +127,9 @@ def fields_of(
     for where, value in key_value_pairs(typed["place"], "a part of a field's place"):
         key, dot, part = where.partition(".")
         if not dot:
-            raise TarantulaError(f"{where[:80]!r} is not a part of a field's place. Write it as FIELD.PART=VALUE.")
+            raise TarantulaError(
+                "{where!r} is not a part of a field's place. Write it as FIELD.PART=VALUE.", where=where[:80]
+            )
         field(key)["place"] = {**field(key).get("place", {}), part: _parse_value(adapter, "Place", part, value)}
     for key, text in key_value_pairs(typed["kind"], "a field and its kind"):
         kind, _, unit = text.partition(" ")
@@ -152,7 +154,7 @@ def fields_without(fields: Iterable[dict[str, Any]], keys: Iterable[str]) -> lis
     for key in keys:
         if known.pop(key, None) is None:
             near = did_you_mean(key, known)
-            raise TarantulaError(f"There is no field {key[:60]!r}.{near}")
+            raise TarantulaError("There is no field {key!r}.{hint}", key=key[:60], hint=near)
     return list(known.values())
 
 

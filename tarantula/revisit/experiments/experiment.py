@@ -52,9 +52,11 @@ class SyntheticWeb:
 
     def __post_init__(self) -> None:
         if not (1 <= self.documents <= MOST_DOCUMENTS and 1 <= self.servers <= MOST_DOCUMENTS):
-            raise TarantulaError(f"The numbers of documents and servers must be from 1 to {MOST_DOCUMENTS:,}.")
+            raise TarantulaError(
+                "The numbers of documents and servers must be from 1 to {limit:,}.", limit=MOST_DOCUMENTS
+            )
         if not all(0 <= theta <= STEEPEST_THETA for theta in (self.theta, self.rate_theta, self.weight_theta)):
-            raise TarantulaError(f"The θ of a Zipf law must be from 0 to {STEEPEST_THETA:g}.")
+            raise TarantulaError("The θ of a Zipf law must be from 0 to {limit:g}.", limit=STEEPEST_THETA)
         if not 0 <= self.low <= self.high:
             raise TarantulaError("Change rates must be 0 or more, the lower one first.")
         if self.high == inf and isfinite(self.low):
@@ -159,16 +161,19 @@ class Experiment:
         visits = float(self.speeds().sum()) * self.horizon / ((self.size.low + self.size.high) / 2)
         if not visits <= MOST_VISITS:
             raise TarantulaError(
-                f"The crawlers could make {visits:.3g} visits, and {MOST_VISITS:,} is the most that can be planned. "
-                "Choose fewer or slower crawlers, or a shorter horizon."
+                "The crawlers could make {visits:.3g} visits, and {limit:,} is the most that can be planned. "
+                "Choose fewer or slower crawlers, or a shorter horizon.",
+                visits=visits,
+                limit=MOST_VISITS,
             )
         # The small addend absorbs rounding: ten times ten a second for a day must be 8,640,000.
         seconds = self.size.low / self.speeds()
         limits = VisitLimits(self.horizon, self.politeness, floor(visits + 1e-6), tuple(seconds.tolist()))
         if self.world.servers * min(limits.visits_per_server, limits.visits) > MOST_VISITS:
             raise TarantulaError(
-                f"So many servers and such short pauses give more than {MOST_VISITS:,} times to choose from. "
-                "Choose fewer servers, a longer pause or a shorter horizon."
+                "So many servers and such short pauses give more than {limit:,} times to choose from. "
+                "Choose fewer servers, a longer pause or a shorter horizon.",
+                limit=MOST_VISITS,
             )
         return limits
 

@@ -184,7 +184,9 @@ def planning_policy(name: str) -> PlanningPolicy:
         return PLANNING_POLICIES[name]
     if name not in POLICIES:
         raise TarantulaError(
-            f"There is no policy {name[:40]}. There are: {', '.join((*POLICIES, *PLANNING_POLICIES))}."
+            "There is no policy {name}. There are: {policies}.",
+            name=name[:40],
+            policies=", ".join((*POLICIES, *PLANNING_POLICIES)),
         )
     return lambda uncertain, limits: _apply_by_pause(POLICIES[name], uncertain, limits)
 

@@ -63,15 +63,17 @@ class SimulatedWeb:
         changes = self.pages.rates[np.isfinite(self.pages.rates)] * limits.horizon
         if not changes.sum() <= MOST_CHANGES:
             raise TarantulaError(
-                f"The simulation would have about {changes.sum():.3g} changes; at most {MOST_CHANGES:,} are allowed. "
-                "Choose lower rates, fewer documents or a shorter horizon."
+                "The simulation would have about {changes:.3g} changes; at most {limit:,} are allowed. "
+                "Choose lower rates, fewer documents or a shorter horizon.",
+                changes=changes.sum(),
+                limit=MOST_CHANGES,
             )
 
 
 def check_speeds(speeds: Floats, owner: str) -> None:
     """Raise an error if a speed is not positive."""
     if not np.all(speeds > 0):
-        raise TarantulaError(f"The speed of a {owner} must be above 0.")
+        raise TarantulaError("The speed of a {owner} must be above 0.", owner=owner)
 
 
 class SimulationSnapshot(NamedTuple):

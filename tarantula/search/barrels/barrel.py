@@ -31,11 +31,11 @@ from pydantic import BaseModel
 from tantivy import Schema
 
 from tarantula.core.database import Database
-from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError, TarantulaError
 from tarantula.search.barrels.http_server import HttpError, JsonHandler, JsonServer, parse_body, shutdown_event
 from tarantula.search.completion import complete_query
 from tarantula.search.finder import SearchFinder
-from tarantula.search.index.indexer import Indexer, IndexerStep
+from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import (
     DamagedIndex,
     IndexSnapshot,
@@ -44,7 +44,7 @@ from tarantula.search.index.storage import (
     remove_index,
     reporting_damage,
 )
-from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
+from tarantula.search.results import BarrelCompletionRequest, BarrelSearchRequest, Completions, SearchResults
 from tarantula.store.journal import last_visible_id
 from tarantula.store.liveness import BarrelHeartbeat, BarrelStatus
 
@@ -95,16 +95,16 @@ class BarrelService:
             raise BarrelNotReady
         return self._published
 
-    def find(self, request: SearchRequest) -> SearchResults:
+    def find(self, request: BarrelSearchRequest) -> SearchResults:
         """Answer a search from the published snapshot."""
         started = monotonic()
-        results = self._finder.find(request)
+        results = self._finder.find(request, request.withheld)
         self._statistics.add(monotonic() - started)
         return results
 
-    def complete(self, request: CompletionRequest) -> Completions:
+    def complete(self, request: BarrelCompletionRequest) -> Completions:
         """Complete a query from the published snapshot."""
-        return complete_query(self, request.prefix)
+        return complete_query(self, request.prefix, request.withheld)
 
     def follow_journal(self, stop: Event) -> None:
         """Follow the journal until *stop*; retry while the database is unreachable."""
@@ -113,7 +113,7 @@ class BarrelService:
             is_catching_up = False
             try:
                 target = self._journal_head() if target < 0 else target
-                step = self._index_step()
+                step = self._indexer.step()
                 if step.place >= target and (self._published is None or step.place > self._published.place):
                     self._publish(step.place)
                 is_catching_up = self._published is None and not step.is_up_to_date
@@ -139,15 +139,6 @@ class BarrelService:
     def _journal_head(self) -> int:
         with self._database.reading() as session:
             return last_visible_id(session.connection())
-
-    def _index_step(self) -> IndexerStep:
-        try:
-            return self._indexer.step()
-        except ValueError as error:
-            raise TarantulaError(
-                f"The index in {self._index.folder} cannot be updated ({error}). "
-                "Free space on its disk; if it is damaged, rebuild it with `tarantula barrel --rebuild`."
-            ) from error
 
     def _publish(self, place: int) -> None:
         """Write the position to the database, then answer from there."""
@@ -192,7 +183,8 @@ class AnswerStatistics:
 
 
 def _log_once(error: DatabaseUnavailableError, last_error: str) -> str:
-    if str(error) != last_error:
+    # `Database.log_outages` logs when the server does not answer.
+    if str(error) != last_error and not isinstance(error, DatabaseUnreachableError):
         logger.error("%s", error)
     return str(error)
 
@@ -251,7 +243,8 @@ def open_barrel_index(folder: Path, rebuild: bool) -> SearchIndex:
         index.snapshot()
     except (DamagedIndex, ValueError) as error:
         raise TarantulaError(
-            f"The index of this barrel, in {folder}, is damaged. Rebuild it with `tarantula barrel --rebuild`."
+            "The index of this barrel, in {folder}, is damaged. Rebuild it with `tarantula barrel --rebuild`.",
+            folder=folder,
         ) from error
     return index
 
@@ -262,7 +255,9 @@ def remove_barrel_index(folder: Path) -> None:
         return
     names = {path.name for path in folder.iterdir()}
     if names and not names & {"place.json", "meta.json"}:
-        raise TarantulaError(f"{folder} has files that do not belong to an index. Choose another folder with --folder.")
+        raise TarantulaError(
+            "{folder} has files that do not belong to an index. Choose another folder with --folder.", folder=folder
+        )
     remove_index(folder)
 
 
@@ -303,11 +298,11 @@ async def serve_barrel(barrel: BarrelService, listener: socket.socket, shutdown:
 
 
 def _find(barrel: BarrelService, body: bytes) -> SearchResults:
-    return barrel.find(parse_body(SearchRequest, body))
+    return barrel.find(parse_body(BarrelSearchRequest, body))
 
 
 def _complete(barrel: BarrelService, body: bytes) -> Completions:
-    return barrel.complete(parse_body(CompletionRequest, body))
+    return barrel.complete(parse_body(BarrelCompletionRequest, body))
 
 
 def _answer(answer: Callable[[BarrelService, bytes], BaseModel], barrel: BarrelService, body: bytes) -> bytes:

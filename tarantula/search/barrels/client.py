@@ -35,7 +35,9 @@ class GatewayClient:
         except ValueError:
             is_valid = False
         if not is_valid:
-            raise TarantulaError(f"{address} is not the address of a gateway. Write it like http://127.0.0.1:7700.")
+            raise TarantulaError(
+                "{address} is not the address of a gateway. Write it like http://127.0.0.1:7700.", address=address
+            )
         self._address = address.rstrip("/")
         self._connection_class = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         self._server = parts.netloc
@@ -66,7 +68,9 @@ class GatewayClient:
                 return kind.model_validate_json(body)
             message = str(json.loads(body)["error"])
         except (ValidationError, ValueError, KeyError, TypeError) as error:
-            raise TarantulaError(f"The server at {self._address} is not a gateway of this version.") from error
+            raise TarantulaError(
+                "The server at {address} is not a gateway of this version.", address=self._address
+            ) from error
         raise ConflictError(message) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(message)
 
     def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
@@ -79,7 +83,9 @@ class GatewayClient:
         except (OSError, HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ConflictError(
-                f"The gateway at {self._address} does not answer ({reason}). Start it with `tarantula gateway`."
+                "The gateway at {address} does not answer ({reason}). Start it with `tarantula gateway`.",
+                address=self._address,
+                reason=reason,
             ) from error
 
     def _exchange(self, connection: HTTPConnection, path: str, body: bytes) -> tuple[int, bytes]:

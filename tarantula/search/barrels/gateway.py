@@ -8,13 +8,15 @@ are asked: answers may then go back to the positions these had written before.
 
 How: each question first reads the barrels from the database. A barrel writes its position there before it answers from
 it, so this shows the furthest position of any earlier answer. Only barrels at that position are asked, and an answer
-from before it is discarded. While the database does not answer, the last read is used.
+from before it is discarded. The withheld URLs are read with them and sent with the question, so that no answer shows
+what was withheld before it was asked. While the database does not answer, the last read is used.
 """
 
 from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import logging
 import re
 import socket
@@ -26,18 +28,21 @@ from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
+from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from tarantula.core.database import Database
 from tarantula.core.database_errors import translate_errors
-from tarantula.core.errors import DatabaseUnavailableError
+from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError
 from tarantula.fetch.client import HttpClient
+from tarantula.fetch.egress import UNRESTRICTED
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.exchange import FetchRequest
 from tarantula.search.barrels.http_server import JSON_TYPE, HttpError, JsonServer, parse_body, shutdown_event
 from tarantula.search.query_counts import WRITE_INTERVAL_SECONDS, QueryCounter
 from tarantula.search.results import CompletionRequest, SearchRequest
 from tarantula.store.liveness import BarrelMonitor, LiveBarrel
+from tarantula.store.withholding import urls_withheld_now
 
 logger = logging.getLogger(__name__)
 
@@ -65,9 +70,11 @@ NO_ANSWER_MESSAGE = "The barrels do not answer. Check their logs, or start anoth
 
 
 class LiveBarrels(NamedTuple):
-    """Barrels that are alive."""
+    """Barrels that are alive, and what they must not show."""
 
     barrels: list[LiveBarrel]
+    withheld: list[str]
+    """The withheld URLs, each in one of its spellings."""
 
     @property
     def place(self) -> int:
@@ -122,7 +129,7 @@ class BarrelDirectory:
             self._last = await self._read()
             self._last_error = ""
         except (DatabaseUnavailableError, TimeoutError) as error:
-            self._log_once(str(error) or "The database does not answer in time.")
+            self._log_once(error)
             if self._last is None:
                 raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, self._last_error) from error
         return self._last
@@ -140,7 +147,7 @@ class BarrelDirectory:
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
-                return LiveBarrels(self._monitor.live(self._connection))
+                return LiveBarrels(self._monitor.live(self._connection), urls_withheld_now(self._connection))
         except BaseException:
             self._disconnect()
             raise
@@ -150,8 +157,10 @@ class BarrelDirectory:
             self._connection.close()
             self._connection = None
 
-    def _log_once(self, message: str) -> None:
-        if message != self._last_error:
+    def _log_once(self, error: Exception) -> None:
+        message = str(error) or "The database does not answer in time."
+        # `Database.log_outages` logs when the server does not answer.
+        if message != self._last_error and not isinstance(error, DatabaseUnreachableError):
             logger.error("%s", message)
         self._last_error = message
 
@@ -161,7 +170,11 @@ class BarrelQuestion(NamedTuple):
 
     path: str
     query: str
-    body: bytes
+    request: BaseModel
+
+    def body(self, withheld: list[str]) -> bytes:
+        """Return the body of the request: `BarrelSearchRequest` or `BarrelCompletionRequest`."""
+        return json.dumps({**self.request.model_dump(mode="json"), "withheld": withheld}).encode()
 
 
 class Gateway:
@@ -170,7 +183,7 @@ class Gateway:
     def __init__(self, directory: BarrelDirectory, counter: QueryCounter) -> None:
         self._directory = directory
         self._counter = counter
-        self._client = HttpClient(max_idle_per_server=32)
+        self._client = HttpClient(policy=UNRESTRICTED, max_idle_per_server=32)
         self._running = Counter[int]()
         self._penalised_until: dict[int, float] = {}
 
@@ -178,12 +191,12 @@ class Gateway:
         """Forward a search to a barrel; raise an error if none answers."""
         request = parse_body(SearchRequest, body)
         self._counter.note(request)
-        return await self._answer(BarrelQuestion("/find", request.query, request.model_dump_json().encode()))
+        return await self._answer(BarrelQuestion("/find", request.query, request))
 
     async def complete(self, body: bytes) -> bytes:
         """Forward a completion request to a barrel; raise an error if none answers."""
         request = parse_body(CompletionRequest, body)
-        return await self._answer(BarrelQuestion("/complete", request.prefix, request.model_dump_json().encode()))
+        return await self._answer(BarrelQuestion("/complete", request.prefix, request))
 
     async def close(self) -> None:
         """Close all connections."""
@@ -207,7 +220,7 @@ class Gateway:
                 barrel = self._choose(live, tried, question)
                 if barrel is not None:
                     tried.add(barrel.id)
-                    running.add(self._start(barrel, question, live.place))
+                    running.add(self._start(barrel, question, live))
                 elif not running:
                     tried.clear()
                     await asyncio.sleep(RETRY_PAUSE_SECONDS)
@@ -233,9 +246,9 @@ class Gateway:
         # CRC instead of hash(), so that all gateways choose the same barrel for a query.
         return is_penalised, self._running[barrel.id], crc32(f"{barrel.id} {question.query}".encode())
 
-    def _start(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> asyncio.Task[bytes | None]:
+    def _start(self, barrel: LiveBarrel, question: BarrelQuestion, live: LiveBarrels) -> asyncio.Task[bytes | None]:
         self._running[barrel.id] += 1
-        task = asyncio.create_task(self._ask(barrel, question, place))
+        task = asyncio.create_task(self._ask(barrel, question, live))
         task.add_done_callback(lambda _: self._finish(barrel))
         return task
 
@@ -245,13 +258,13 @@ class Gateway:
         if not self._running[barrel.id]:
             del self._running[barrel.id]
 
-    async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, place: int) -> bytes | None:
-        """Return a barrel's answer from a position of at least *place*, or None."""
+    async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, live: LiveBarrels) -> bytes | None:
+        """Return a barrel's answer from the position of the live ones or a later one, or None."""
         request = FetchRequest(
             f"{barrel.address}{question.path}",
             headers=[(b"Content-Type", JSON_TYPE.encode())],
             method="POST",
-            body=question.body,
+            body=question.body(live.withheld),
             timeout=BARREL_TIMEOUT_SECONDS,
             max_size=LARGEST_ANSWER_BYTES,
             is_repeatable=True,
@@ -259,7 +272,7 @@ class Gateway:
         started = monotonic()
         try:
             exchange = await self._client.fetch(request)
-            if exchange.status == HTTPStatus.OK and answer_place(exchange.body) >= place:
+            if exchange.status == HTTPStatus.OK and answer_place(exchange.body) >= live.place:
                 return exchange.body
         except DownloadError:
             pass

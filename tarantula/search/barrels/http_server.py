@@ -22,10 +22,9 @@ from http import HTTPStatus
 from math import inf
 from typing import NamedTuple, TypeVar, cast
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
-from tarantula.core.messages import validation_messages
-from tarantula.search.results import CompletionRequest, SearchRequest
+from tarantula.core.validation import validation_messages
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +55,7 @@ JsonHandler = Callable[[bytes], Awaitable[bytes]]
 """Turns a JSON request body into a JSON answer body, or raises `HttpError`."""
 JsonRoutes = Mapping[str, tuple[str, JsonHandler]]
 """Method and handler of each path."""
-RequestModel = TypeVar("RequestModel", SearchRequest, CompletionRequest)
+RequestModel = TypeVar("RequestModel", bound=BaseModel)
 
 
 class HttpError(Exception):

@@ -15,6 +15,7 @@ from tantivy import DocAddress, Query, Searcher
 
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, LinkWeight, Publication, ReadText, Server
 from tarantula.search.index.schema import IndexEntry, IndexField, body_number, entry_of_document, page_number
 from tarantula.search.index.storage import SearchIndex
@@ -71,8 +72,9 @@ class JournalMismatch(TarantulaError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"The index in {folder} is ahead of the journal: it follows another database, or this one was restored. "
-            "Rebuild it with `tarantula index --rebuild`; the index of a barrel with `tarantula barrel --rebuild`."
+            "The index in {folder} is ahead of the journal: it follows another database, or this one was restored. "
+            "Rebuild it with `tarantula index --rebuild`; the index of a barrel with `tarantula barrel --rebuild`.",
+            folder=folder,
         )
 
 
@@ -90,11 +92,22 @@ class Indexer:
     def __init__(self, database: Database, index: SearchIndex, *, in_order: bool = False) -> None:
         self._database = database
         self._index = index
-        self._follower = JournalFollower(index.place, FOLLOWED_EVENTS, in_order=in_order)
+        self._in_order = in_order
+        self._follower = self._new_follower()
         self._is_checked = False
 
     def step(self) -> IndexerStep:
-        """Apply the next journal entries to the index, and commit."""
+        """Apply the next journal entries to the index, and commit; after an error the next step applies them again."""
+        try:
+            return self._step()
+        except BaseException:
+            self._follower = self._new_follower()
+            raise
+
+    def _new_follower(self) -> JournalFollower:
+        return JournalFollower(self._index.place, FOLLOWED_EVENTS, in_order=self._in_order)
+
+    def _step(self) -> IndexerStep:
         with self._database.reading() as session:
             self.check(session.connection())
             entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
@@ -166,7 +179,7 @@ def read_entries(session: Session, numbers: Iterable[int]) -> Iterator[IndexEntr
         .join(Item, Item.id == Document.item_id)
         .join(Publication, Publication.id == Item.publication_id)
         .join(Server, Server.id == Document.server_id)
-        .where(Document.id.in_(list(numbers)))
+        .where(Document.id.in_(list(numbers)), Item.state != ItemState.REMOVING)
         .order_by(Document.id)
     )
     return map(_entry, rows)

@@ -5,6 +5,7 @@ Additions and removals become visible at the commit, together with the position 
 
 from __future__ import annotations
 
+import errno
 import json
 import shutil
 import zlib
@@ -23,7 +24,7 @@ from tantivy import DocAddress, IndexWriter, Query, Searcher
 from tarantula.core.errors import TarantulaError, UnusableError
 from tarantula.search.index.schema import SCHEMA_VERSION, IndexEntry, IndexField, build_schema, index_document
 from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, exact_analyzer, whitespace_analyzer
-from tarantula.store.errors import write_errors
+from tarantula.store.errors import WriteError, write_errors
 
 WRITER_HEAP_BYTES = 64_000_000
 """Bytes that the writer buffers in memory."""
@@ -35,6 +36,8 @@ LOCK_FILE = ".tantivy-writer.lock"
 _FOOTER = Struct("<II")
 """End of every file: length of the footer before it, and a magic number."""
 _MAGIC = 1337
+_NO_SPACE = f"os error {errno.ENOSPC}"
+"""Part of Tantivy's message for a full disk."""
 _CHUNK_BYTES = 1 << 20
 
 
@@ -72,7 +75,9 @@ class DamagedIndex(UnusableError):
 
     def __init__(self, folder: Path, error: object) -> None:
         super().__init__(
-            f"The index in {folder} is damaged ({error}). Rebuild it from the archive with `tarantula index --rebuild`."
+            "The index in {folder} is damaged ({error}). Rebuild it from the archive with `tarantula index --rebuild`.",
+            folder=folder,
+            error=error,
         )
 
 
@@ -81,8 +86,9 @@ class OutdatedIndex(UnusableError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(
-            f"The index in {folder} was made by another version of Tarântula. "
-            "Rebuild it with `tarantula index`; a daemon does so when it starts."
+            "The index in {folder} was made by another version of Tarântula. "
+            "Rebuild it with `tarantula index`; a daemon does so when it starts.",
+            folder=folder,
         )
 
 
@@ -90,7 +96,21 @@ class BusyIndex(TarantulaError):
     """Another process is writing the index."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(f"Another process is writing the index in {folder}. Wait for it, or stop it first.")
+        super().__init__(
+            "Another process is writing the index in {folder}. Wait for it, or stop it first.", folder=folder
+        )
+
+
+class IndexWriteError(WriteError):
+    """The index cannot be written."""
+
+    def __init__(self, folder: Path, error: object) -> None:
+        super().__init__(
+            "The index in {folder} cannot be updated ({error}). "
+            "Free space on its disk; if the index is damaged, rebuild it with the option --rebuild.",
+            folder=folder,
+            error=error,
+        )
 
 
 class IndexSnapshot(NamedTuple):
@@ -173,17 +193,20 @@ class SearchIndex:
         new = list(entries)
         if new:
             self.remove(self.terms(IndexField.NUMBER, [entry.number for entry in new]))
-        for entry in new:
-            self.writer.add_document(index_document(entry))
+        with self._writing():
+            for entry in new:
+                self.writer.add_document(index_document(entry))
 
     def remove(self, query: Query) -> None:
         """Remove what a query finds."""
-        self.writer.delete_documents_by_query(query)
+        with self._writing():
+            self.writer.delete_documents_by_query(query)
 
     def flush(self) -> None:
         """Commit without a journal position."""
         if self._writer is not None:
-            self._writer.commit()
+            with self._writing():
+                self._writer.commit()
 
     def commit(self, place: int) -> None:
         """Commit, then write the journal position; applying entries twice after a crash is harmless."""
@@ -204,17 +227,20 @@ class SearchIndex:
 
     def clear(self) -> None:
         """Remove all documents."""
-        self.writer.delete_all_documents()
+        with self._writing():
+            self.writer.delete_all_documents()
 
     def lock(self) -> None:
         """Acquire the writer lock; raise `BusyIndex` if another process has it."""
-        self.writer.commit()
+        with self._writing():
+            self.writer.commit()
 
     @property
     def is_being_written(self) -> bool:
         """Whether a process is writing the index."""
         try:
-            with (self.folder / LOCK_FILE).open("rb") as lock_file:
+            # On NFS only a file that is open for writing can be locked so.
+            with (self.folder / LOCK_FILE).open("r+b") as lock_file:
                 flock(lock_file, LOCK_EX | LOCK_NB)
         except FileNotFoundError:
             return False
@@ -235,8 +261,20 @@ class SearchIndex:
             try:
                 self._writer = self._index.writer(WRITER_HEAP_BYTES, 1)
             except ValueError as error:
+                if _NO_SPACE in str(error):
+                    raise IndexWriteError(self.folder, error) from error
                 raise BusyIndex(self.folder) from error
         return self._writer
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Convert errors from writing index files into `IndexWriteError`, and forget what was not committed."""
+        try:
+            yield
+        except ValueError as error:
+            # After an error a writer accepts nothing more; the next one begins at the last commit.
+            self._writer = None
+            raise IndexWriteError(self.folder, error) from error
 
     def _open(self) -> tantivy.Index:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -246,7 +284,8 @@ class SearchIndex:
         try:
             return tantivy.Index(self._schema, str(self.folder))
         except ValueError as error:
-            raise DamagedIndex(self.folder, error) from error
+            cls = IndexWriteError if _NO_SPACE in str(error) else DamagedIndex
+            raise cls(self.folder, error) from error
 
 
 def check_index_files(folder: Path) -> None:

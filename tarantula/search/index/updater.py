@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.states import ItemState
 from tarantula.models import Item
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import BusyIndex, JournalPosition, SearchIndex
 from tarantula.search.ranks.ranking import rank_items
 from tarantula.search.texts.reader import TextReader
+from tarantula.store.homes import FilesElsewhere, check_home
 from tarantula.store.journal import JournalFollower, JournalKind, append_to_journal, last_assigned_id, last_visible_id
+
+logger = logging.getLogger(__name__)
 
 ENTRIES_PER_STEP = 50
 """Journal entries whose documents are read, or whose items are ranked, in one step."""
@@ -42,30 +48,66 @@ class IndexUpdater:
         # The holder of the index also reads texts, so that no document is read twice.
         self.index.lock()
         self._database = database
+        self._items = installation.items
+        self._elsewhere: set[int] = set()
+        """Items in other homes, of which a warning was logged."""
         self._reader_position = JournalPosition(index_folder(installation).parent / "reader.json", 1)
         self._reader = TextReader(installation, database)
         self._indexer = Indexer(database, self.index)
         with database.reading() as session:
             self._indexer.check(session.connection())
             # After a database restore, start from the beginning.
-            place = self._reader_position.read()
-            if place > last_assigned_id(session.connection()):
-                place = 0
-        self._follower = JournalFollower(place, [JournalKind.COLLECTED, JournalKind.ENDED])
+            if self._reader_position.read() > last_assigned_id(session.connection()):
+                self._reader_position.write(0)
+        self._follower = self._new_follower()
+
+    @property
+    def unreadable(self) -> int:
+        """Number of documents whose text could not be read from the archive."""
+        return self._reader.unreadable
 
     def step(self) -> UpdateStep:
-        """Process the next journal entries."""
+        """Process the next journal entries; after an error the next step processes them again."""
+        try:
+            return self._step()
+        except BaseException:
+            self._follower = self._new_follower()
+            raise
+
+    def run(self, on_progress: Callable[[int, int], None]) -> None:
+        """Process all journal entries."""
+        while not (step := self.step()).is_complete:
+            on_progress(step.place, step.head)
+
+    def _new_follower(self) -> JournalFollower:
+        return JournalFollower(self._reader_position.read(), [JournalKind.COLLECTED, JournalKind.ENDED])
+
+    def _step(self) -> UpdateStep:
         with self._database.reading() as session:
             entries = self._follower.next(session.connection(), ENTRIES_PER_STEP)
+            own = [entry for entry in entries if self._is_here(session, entry.item_id)]
             journal_head = last_visible_id(session.connection())
-        read = self._reader.read(entry for entry in entries if entry.kind is JournalKind.COLLECTED)
+        read = self._reader.read(entry for entry in own if entry.kind is JournalKind.COLLECTED)
         # After the texts were read, since they hold the anchor texts.
-        rank_items(self._database, (entry for entry in entries if entry.kind is JournalKind.ENDED))
+        rank_items(self._database, (entry for entry in own if entry.kind is JournalKind.ENDED))
         if self._follower.place != self._reader_position.read():
             self._reader_position.write(self._follower.place)
         step = self._indexer.step()
         is_complete = not entries and step.is_up_to_date
         return UpdateStep(read, step.documents, min(step.place, self._follower.place), journal_head, is_complete)
+
+    def _is_here(self, session: Session, item_id: int) -> bool:
+        """Whether the texts of an item are read here, and not by the process that keeps the index of another home."""
+        item = session.get(Item, item_id)
+        try:
+            if item is not None:
+                check_home(session, self._items, item)
+        except FilesElsewhere as error:
+            if item_id not in self._elsewhere:
+                logger.warning("%s", error)
+            self._elsewhere.add(item_id)
+            return False
+        return True
 
 
 def index_folder(installation: Config) -> Path:
@@ -81,7 +123,8 @@ def discard_index(installation: Config) -> None:
 def request_rereading(database: Database) -> None:
     """Add journal entries to read and rank every item again."""
     with database.session() as session:
-        items = session.execute(select(Item.id, Item.finished_at).order_by(Item.id)).all()
+        kept = select(Item.id, Item.finished_at).where(Item.state != ItemState.REMOVING)
+        items = session.execute(kept.order_by(Item.id)).all()
         for number, _ in items:
             append_to_journal(session.connection(), JournalKind.COLLECTED, number)
         for number, finished_at in items:
@@ -95,8 +138,5 @@ def updated_index(installation: Config, database: Database, on_progress: Callabl
         updater = IndexUpdater(installation, database)
     except BusyIndex:
         return SearchIndex(index_folder(installation))
-    step = updater.step()
-    while not step.is_complete:
-        on_progress(step.place, step.head)
-        step = updater.step()
+    updater.run(on_progress)
     return updater.index

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from unicodedata import normalize
 
+from tarantula.core.messages import Message
 from tarantula.core.urls import canonical
 
 MOST_WORDS = 64
@@ -76,7 +77,7 @@ def parse_query(text: str) -> ParsedQuery:
             continue
         number += 1
         if number > MOST_WORDS:
-            parsed.notes.append(f"Only the first {MOST_WORDS} words are searched for.")
+            parsed.notes.append(Message("Only the first {limit} words are searched for.", limit=MOST_WORDS))
             break
         _take(parsed, token, is_alternative)
         is_alternative = False
@@ -118,7 +119,7 @@ def _filter(parsed: ParsedQuery, name: str, value: str, is_excluded: bool) -> bo
 def _time(parsed: ParsedQuery, name: str, value: str) -> bool:
     begin, end = date_span(value) or (None, None)
     if begin is None or end is None:
-        parsed.notes.append(f"{value!r} is not a date. Write it as 2026, 2026-06 or 2026-06-12.")
+        parsed.notes.append(Message("{value!r} is not a date. Write it as 2026, 2026-06 or 2026-06-12.", value=value))
         return True
     if name == "before":
         parsed.until = min(parsed.until or begin, begin)

@@ -66,8 +66,9 @@ class AnchorTexts:
         self._file.close()
         if isinstance(error, sqlite3.OperationalError):
             raise TarantulaError(
-                f"Anchor texts cannot be written to the folder for temporary files ({error}). "
-                "Free space there, or choose another folder with SQLITE_TMPDIR."
+                "Anchor texts cannot be written to the folder for temporary files ({error}). "
+                "Free space there, or choose another folder with SQLITE_TMPDIR.",
+                error=error,
             ) from error
 
     def add(self, links: Iterable[tuple[int, str]]) -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, func, insert, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
-from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.models import Item, LinkWeight, ReadText
 from tarantula.search.ranks.anchors import AnchorTexts
 from tarantula.search.ranks.graph import NO_PAGE, LinkGraph, Numbers, half_keys, read_graph
@@ -47,7 +47,7 @@ class ItemRanking:
         """Rank the documents of an item; return their number, 0 if the item was removed or is still running."""
         with self._database.reading() as session:
             item = session.get(Item, item_id)
-            if item is None or item.state in ACTIVE_ITEM_STATES:
+            if item is None or item.state in {*ACTIVE_ITEM_STATES, ItemState.REMOVING}:
                 return 0
             own = read_graph(session, [item_id])
             graph = self._graph_of_all(session, item, own)
@@ -65,7 +65,7 @@ class ItemRanking:
 
     def _graph_of_all(self, session: Session, item: Item, own: LinkGraph) -> LinkGraph:
         """Return the graph of an item and the latest items of the other publications."""
-        ended = select(func.max(Item.id)).where(Item.finished_at.is_not(None))
+        ended = select(func.max(Item.id)).where(Item.finished_at.is_not(None), Item.state != ItemState.REMOVING)
         others = ended.where(Item.publication_id != item.publication_id).group_by(Item.publication_id)
         items = sorted([item.id, *session.scalars(others)])
         if items == [item.id]:
@@ -119,7 +119,7 @@ def _columns(own: LinkGraph, places: Numbers, graph: LinkGraph, pages: Numbers) 
 
 def _replace(connection: Connection, item_id: int, rows: list[dict[str, Any]]) -> bool:
     """Replace the weights of documents and add a journal entry; return whether their item still exists."""
-    held = select(Item.id).where(Item.id == item_id).with_for_update(key_share=True)
+    held = select(Item.id).where(Item.id == item_id, Item.state != ItemState.REMOVING).with_for_update(key_share=True)
     if connection.scalar(held) is None:
         return False
     numbers = [row["document_id"] for row in rows]

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 
 from sqlalchemy import Connection, Select, delete, insert, not_, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, ReadText
 from tarantula.search.texts.content import EXTRACTORS, ExtractedText, extract_text
 from tarantula.store.bulk import chunks
-from tarantula.store.captures import Capture, capture_of
+from tarantula.store.captures import Capture, unchecked_capture_of
 from tarantula.store.journal import JournalKind, JournalRecord, append_to_journal
 from tarantula.store.listings import IS_COLLECTED
 from tarantula.store.warc_reader import WarcRecordReader, decode_payload
+
+logger = logging.getLogger(__name__)
 
 RENDERED_TYPE = "text/html"
 DOCUMENTS_PER_TRANSACTION = 200
@@ -33,6 +37,8 @@ class TextReader:
     def __init__(self, installation: Config, database: Database) -> None:
         self._items = installation.items
         self._database = database
+        self.unreadable = 0
+        """Number of documents whose record could not be read."""
 
     def read(self, entries: Iterable[JournalRecord]) -> int:
         """Read the documents of journal entries; return how many had a text."""
@@ -63,13 +69,24 @@ class TextReader:
 
     def _texts(self, session: Session, numbers: list[int]) -> dict[int, ExtractedText]:
         texts: dict[int, ExtractedText] = {}
+        unreadable: list[str] = []
         with closing(WarcRecordReader()) as records:
             for document in session.scalars(select(Document).where(Document.id.in_(numbers), IS_SEARCHABLE)):
-                with suppress(TarantulaError):
-                    capture = capture_of(session, self._items, document)
+                try:
+                    # Searches leave out what is withheld when they are asked, so that an embargo ends by itself.
+                    capture = unchecked_capture_of(session, self._items, document)
                     content = _content(records, document, capture) if capture is not None else None
-                    if content is not None:
-                        texts[document.id] = content
+                except DatabaseUnavailableError:
+                    raise
+                except TarantulaError as error:
+                    unreadable.append(f"{document.url}: {error}")
+                    continue
+                if content is not None:
+                    texts[document.id] = content
+        if unreadable:
+            self.unreadable += len(unreadable)
+            number = "1 document" if len(unreadable) == 1 else f"{len(unreadable)} documents"
+            logger.warning("%s could not be read for the index. The first: %s", number, unreadable[0])
         return texts
 
 
@@ -77,7 +94,7 @@ def _content(records: WarcRecordReader, document: Document, capture: Capture) ->
     is_rendered = capture.rendered_offset is not None
     offset = capture.rendered_offset if capture.rendered_offset is not None else capture.offset
     payload = decode_payload(records.read(str(capture.path), offset))
-    charset = "utf-8" if is_rendered else document.charset
+    charset = "utf-8" if is_rendered else document.encoding or document.charset
     return extract_text(payload.body, RENDERED_TYPE if is_rendered else document.type, document.url, charset)
 
 
@@ -91,10 +108,11 @@ def store_texts(
     connection: Connection, item_id: int, texts: dict[int, ExtractedText], gone: Collection[int] = frozenset()
 ) -> None:
     """Store texts and delete outdated ones, unless the item was removed in the meantime."""
-    if connection.scalar(select(Item.id).where(Item.id == item_id).with_for_update(read=True)) is None:
+    held = select(Item.id).where(Item.id == item_id, Item.state != ItemState.REMOVING)
+    if connection.scalar(held.with_for_update(read=True)) is None:
         return
     connection.execute(delete(ReadText).where(ReadText.document_id.in_([*texts, *gone])))
-    rows = [{"document_id": number, "item_id": item_id, "content": text.packed()} for number, text in texts.items()]
+    rows = [{"document_id": number, "item_id": item_id, "content": texts[number].packed()} for number in sorted(texts)]
     if rows:
         connection.execute(insert(ReadText), rows)
     append_to_journal(connection, JournalKind.READ, item_id, [*texts, *gone])

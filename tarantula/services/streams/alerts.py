@@ -9,12 +9,16 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import NotAllowed, Person, Role
+from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.resolver import is_public, look_up
+from tarantula.core.messages import Message
+from tarantula.core.validation import MessageText
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.errors import PrivateAddress
+from tarantula.fetch.names import look_up
 from tarantula.models import Alert, Source
 from tarantula.publications.fields import apprise_plugin, check_notification_address, split_words
-from tarantula.publications.notifications import NotificationMessage, send_message
+from tarantula.publications.notifications import NotificationMessage, notification_host, send_message
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject
@@ -60,9 +64,11 @@ class FiringRow(BaseModel):
     source: str
     row: str
     at: datetime
-    why: str
+    why: MessageText
     """Reasons with their values, one a line."""
-    untold: str
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
+    untold: MessageText
     """Which notifications failed, and whether they are retried; empty if none failed."""
     dismissed_at: datetime | None
 
@@ -96,7 +102,7 @@ def get_alert(context: ServiceContext, number: int) -> AlertRow:
 
 def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
     """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
-    check_reachable(context.person, fields.get("notify"))
+    check_reachable(context, fields.get("notify"))
     owner = context.person.name if owner is None else owner
     with context.reading() as session:
         watched = sources.get(session, source, owner or context.viewer)
@@ -109,7 +115,7 @@ def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], o
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
     """Change some fields of one of the person's alerts."""
-    check_reachable(context.person, changes.get("notify"))
+    check_reachable(context, changes.get("notify"))
     with context.changing("alert.edit", str(number), _needed_role(context), fields=sorted(changes)[:20]) as session:
         return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
 
@@ -131,7 +137,7 @@ def check_condition(context: ServiceContext, source: str, fields: Mapping[str, A
 def send_trial_message(context: ServiceContext, notify: object) -> int:
     """Send a test message to notification addresses; return how many accepted it, or raise with those that failed."""
     _check_may_write(context)
-    return send_trial(context.person, notify)
+    return send_trial(context, notify)
 
 
 def dry_run(
@@ -233,26 +239,34 @@ def firing_row(record: registry.FiringRecord) -> FiringRow:
         row=record.firing.row,
         at=moment_of(record.firing.at),
         why=record.firing.why,
+        reason_code=record.firing.reason_code,
+        reason_parameters=record.firing.reason_parameters,
         untold=registry.delivery_problem(record.firing),
         dismissed_at=record.firing.dismissed_at,
     )
 
 
-def check_reachable(person: Person, notify: object) -> None:
+def check_reachable(context: ServiceContext, notify: object) -> None:
     """Refuse addresses in private networks for readers: this machine can reach servers that they cannot."""
-    if person.role.allows(Role.CURATOR):
+    if context.person.role.allows(Role.CURATOR):
         return
+    policy = EgressPolicy.of(context.installation)
     for address in addresses_in(notify):
-        plugin = apprise_plugin(address)
-        host = getattr(plugin, "smtp_host", None) or getattr(plugin, "host", None)
-        if isinstance(host, str) and any(not is_public(found) for found in look_up(host)):
-            complaint = f"{host[:100]!r} is in a private network. Only {Role.CURATOR.with_article} can send there."
-            raise NotAllowed(complaint, fields={"notify": complaint})
+        host = notification_host(apprise_plugin(address))
+        try:
+            policy.check_all(host, 0, look_up(host) if host else ())
+        except PrivateAddress as error:
+            complaint = Message(
+                "{host!r} is in a private network. Only {role} can send there.",
+                host=host[:100],
+                role=Message(Role.CURATOR.with_article),
+            )
+            raise NotAllowed(complaint, fields={"notify": complaint}) from error
 
 
-def send_trial(person: Person, notify: object) -> int:
+def send_trial(context: ServiceContext, notify: object) -> int:
     """Send a test message to addresses; return how many accepted it, or raise with those that failed."""
-    check_reachable(person, notify)
+    check_reachable(context, notify)
     addresses = list(addresses_in(notify))
     for address in addresses:
         try:
@@ -260,11 +274,18 @@ def send_trial(person: Person, notify: object) -> int:
         except ValueError as error:
             raise TarantulaError(str(error), fields={"notify": str(error)}) from error
     # Addresses contain passwords: the message names only their schemes.
-    failed = [address.partition("://")[0] for address in addresses if not send_message(TRIAL_MESSAGE, address)]
+    failed = [
+        address.partition("://")[0]
+        for address in addresses
+        if not send_message(context.installation, TRIAL_MESSAGE, address)
+    ]
     if failed or not addresses:
-        complaint = f"Refused or not reachable: {', '.join(failed)}. Check the host, the name and the password."
+        complaint = Message(
+            "Refused or not reachable: {receivers}. Check the host, the name and the password.",
+            receivers=", ".join(failed),
+        )
         if not addresses:
-            complaint = "There is no address to send to. Write one."
+            complaint = Message("There is no address to send to. Write one.")
         raise TarantulaError(complaint, fields={"notify": complaint})
     return len(addresses)
 
@@ -310,5 +331,7 @@ def _window(context: ServiceContext, begin: datetime | None, end: datetime | Non
         raise TarantulaError("Write both moments with their offset from UTC, as 2026-06-12T22:00:00Z.")
     longest = timedelta.max if context.is_local else timedelta(days=MAX_DRY_RUN_DAYS)
     if not timedelta(0) < ended - began <= longest:
-        raise TarantulaError(f"A dry run needs an end after its begin, at most {MAX_DRY_RUN_DAYS} days later.")
+        raise TarantulaError(
+            "A dry run needs an end after its begin, at most {limit} days later.", limit=MAX_DRY_RUN_DAYS
+        )
     return int(began.timestamp() * 1_000_000), int(ended.timestamp() * 1_000_000)

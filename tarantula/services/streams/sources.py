@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
+from tarantula.core.validation import MessageText
 from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
@@ -59,7 +60,9 @@ class SourceRow(BaseModel):
     interval: float
     fields: list[FieldRow]
     status: str
-    sentence: str
+    sentence: MessageText
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
     read_at: int | None
     """Last reading, in microseconds since 1970, as all moments of streams."""
     event_at: int | None
@@ -97,7 +100,7 @@ class PickedSource(BaseModel):
     name: str
     values: int
     """Number of values."""
-    sentence: str
+    sentence: MessageText
     """Problem that was found; empty if none."""
 
 
@@ -233,7 +236,7 @@ def edit_source(
         source = source_edit.edit_source(session, name, fields, context.viewer, past)
         after = registry.config_of(source).model_dump(mode="json")
         if source.is_private and not context.is_local and source.owner != context.person.name:
-            raise NotAllowed(f"{name} is not yours: only the owner of a source can make it private.")
+            raise NotAllowed("{name} is not yours: only the owner of a source can make it private.", name=name)
         if not was_private and not source.is_private:
             changes |= {
                 key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]
@@ -265,6 +268,8 @@ def source_row(context: ServiceContext, source: Source, state: SourceState) -> S
         fields=[FieldRow(key=one.key, title=one.title, kind=one.kind, unit=one.unit) for one in config.fields],
         status=state.status,
         sentence=state.sentence,
+        reason_code=state.reason_code,
+        reason_parameters=state.reason_parameters,
         read_at=state.read_at,
         event_at=state.event_at,
         may_change=may_change(context, source),
@@ -303,7 +308,9 @@ def changeable_source(session: Session, context: ServiceContext, name: str) -> S
     source = registry.get(session, name, context.viewer)
     if not may_change(context, source):
         raise NotAllowed(
-            f"{name} belongs to {source.owner or 'the installation'}. Only its owner and administrators can change it."
+            "{name} belongs to {owner}. Only its owner and administrators can change it.",
+            name=name,
+            owner=source.owner or "the installation",
         )
     return source
 
@@ -325,6 +332,8 @@ def _described(source: Source, state: SourceState) -> dict[str, Any]:
         "changed_at": source.changed_at.isoformat(),
         "status": state.status,
         "sentence": state.sentence,
+        "reason_code": state.reason_code,
+        "reason_parameters": state.reason_parameters,
         "misses_in_a_row": state.misses,
         "read_at": _iso(state.read_at),
         "event_at": _iso(state.event_at),

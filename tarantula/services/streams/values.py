@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.core.validation import MessageText
 from tarantula.models import Event, Firing, PutAside, Series, Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
@@ -63,8 +64,10 @@ class AsideRow(BaseModel):
     row: str
     at: int
     read: str
-    why: str
+    why: MessageText
     times: int
+    reason_code: str | None
+    reason_parameters: dict[str, Any] | None
 
 
 class ExportSelection(NamedTuple):
@@ -201,14 +204,16 @@ def find_series(session: Session, context: ServiceContext, name: str, field: str
     found = {(one, other): number for one, other, number in known}
     if (field, row) not in found:
         of_row = f" of the row {row!r}" if row else ""
-        raise NotFoundError(f"Nothing was read of the field {field!r}{of_row} of {name}.")
+        raise NotFoundError(
+            "Nothing was read of the field {field!r}{of_row} of {name}.", field=field, of_row=of_row, name=name
+        )
     return found[field, row]
 
 
 def checked_moment(at: int) -> int:
     """Return a moment in microseconds since 1970 if it is in range; otherwise raise."""
     if not -MAX_MOMENT_MICROSECONDS <= at <= MAX_MOMENT_MICROSECONDS:
-        raise TarantulaError(f"{at} is not a moment. Write microseconds since 1970.")
+        raise TarantulaError("{at} is not a moment. Write microseconds since 1970.", at=at)
     return at
 
 
@@ -227,7 +232,9 @@ def _aside_subject(context: ServiceContext, number: int) -> str:
 def _check_aside(session: Session, source: Source, number: int) -> None:
     found = session.get(PutAside, number)
     if found is None or found.source_id != source.id:
-        raise NotFoundError(f"Nothing was put aside under the number {number} for {source.name}.")
+        raise NotFoundError(
+            "Nothing was put aside under the number {number} for {source}.", number=number, source=source.name
+        )
 
 
 def _value(series: Series, event: Event) -> ValueRow:

@@ -118,7 +118,7 @@ def copy_shared_view(context: ServiceContext, number: int) -> ViewRow:
     """Add a copy of a shared view to the person's dashboard."""
     found = next((row for row in list_shared_views(context) if row.id == number), None)
     if found is None:
-        raise NotFoundError(f"There is no shared view {number}.")
+        raise NotFoundError("There is no shared view {number}.", number=number)
     return add_view(context, {**found.view.model_dump(mode="json"), "folded": False})
 
 
@@ -147,7 +147,7 @@ def _own(session: Session, context: ServiceContext) -> list[View]:
 def _get(session: Session, context: ServiceContext, number: int) -> View:
     view = session.get(View, number)
     if view is None or view.owner != context.person.name:
-        raise NotFoundError(f"There is no view {number} on your dashboard.")
+        raise NotFoundError("There is no view {number} on your dashboard.", number=number)
     return view
 
 
@@ -155,7 +155,7 @@ def _put(session: Session, context: ServiceContext, config: ViewConfig) -> View:
     own = select(func.count(), func.min(View.position)).where(View.owner == context.person.name)
     number, first = session.execute(own).one()
     if number >= MAX_DASHBOARD_VIEWS:
-        raise ConflictError(f"A dashboard has at most {MAX_DASHBOARD_VIEWS} views. Remove one first.")
+        raise ConflictError("A dashboard has at most {limit} views. Remove one first.", limit=MAX_DASHBOARD_VIEWS)
     view = View(owner=context.person.name, position=(first or 0) - 1, is_shared=False)
     _write(view, config)
     session.add(view)
@@ -179,7 +179,10 @@ def _check_parts(session: Session, context: ServiceContext, config: ViewConfig) 
         for part in config.parts:
             if part.source == name and part.field not in known:
                 raise NotFoundError(
-                    f"The source {name} has no field {part.field!r}. There are: {', '.join(sorted(known))}."
+                    "The source {name} has no field {field!r}. There are: {known}.",
+                    name=name,
+                    field=part.field,
+                    known=", ".join(sorted(known)),
                 )
 
 
@@ -187,7 +190,7 @@ def _check_shareable(session: Session, config: ViewConfig) -> None:
     private = select(Source.name).where(Source.name.in_(config.sources), Source.is_private)
     name = session.scalar(private)
     if name is not None:
-        raise ConflictError(f"The source {name} is private, so this view cannot be shared.")
+        raise ConflictError("The source {name} is private, so this view cannot be shared.", name=name)
 
 
 @contextmanager

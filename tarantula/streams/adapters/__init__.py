@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from tarantula.core import messages
+from tarantula.core import validation
+from tarantula.core.messages import Message, join_messages
 from tarantula.core.registry import ComponentError, Registry, named_component_paths
 from tarantula.streams.adapters.base import Adapter
 
@@ -70,11 +71,17 @@ def check_adapter(source: SourceConfig) -> None:
     try:
         adapter.Options.model_validate(source.options)
     except ValidationError as error:
-        raise ValueError(" ".join(messages.validation_messages(error, adapter.Options.model_fields))) from error
+        raise ValueError(
+            join_messages(validation.validation_messages(error, adapter.Options.model_fields), " ")
+        ) from error
     for field in source.fields:
         try:
             adapter.Place.model_validate(field.place)
         except ValidationError as error:
-            lines = messages.validation_messages(error, adapter.Place.model_fields)
-            raise ValueError(f"The place of {field.key} is invalid: {' '.join(lines)}") from error
+            lines = validation.validation_messages(error, adapter.Place.model_fields)
+            raise ValueError(
+                Message(
+                    "The place of {field} is invalid: {problems}", field=field.key, problems=join_messages(lines, " ")
+                )
+            ) from error
     adapter.check(source)

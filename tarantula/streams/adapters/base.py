@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel
 
+from tarantula.core.errors import MessageError
 from tarantula.streams.suggestions import DocumentOffer, RowChoice, SuggestionGroup
 
 if TYPE_CHECKING:
@@ -112,5 +113,5 @@ class Adapter(ABC):
         return ""
 
 
-class UnreadableResponse(ValueError):
+class UnreadableResponse(MessageError, ValueError):
     """The response cannot be read by this adapter; the message gives the reason."""

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
 from tarantula.streams.adapters.documents import parse_page
 from tarantula.streams.adapters.rows import add_rows_by_mode, check_key_field
@@ -112,11 +113,11 @@ class BlocksAdapter(Adapter):
         """Require a block selector and a selector for each field."""
         options = BlocksOptions.model_validate(source.options)
         if not options.block:
-            raise ValueError("Set the option block, for example to article:first-of-type.")
+            raise ValueError(Message("Set the option block, for example to article:first-of-type."))
         check_key_field(source, options.key, has_rows=True)
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
-                raise ValueError(f"Set css in the place of {field.key} (:scope is the block).")
+                raise ValueError(Message("Set css in the place of {field} (:scope is the block).", field=field.key))
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected blocks."""
@@ -125,7 +126,7 @@ class BlocksAdapter(Adapter):
         reading = SourceReading(memory=memory)
         blocks = _blocks(document, options.block, memory)
         if not blocks:
-            why = "Nothing on the page matches the block selector or has the structure of the earlier blocks."
+            why = Message("Nothing on the page matches the block selector or has the structure of the earlier blocks.")
             reading.missing = {field.key: why for field in source.fields}
             return reading
         reader = _Reader(LabelledPage(document), source, options.key, memory.get("fields", {}), reading)
@@ -182,7 +183,7 @@ class _Reader:
                 continue
             text, element = next(iter(read.items()))
             why = (
-                f"{len(found)} elements of the block match, not one."
+                Message("{count} elements of the block match, not one.", count=len(found))
                 if len(read) > 1
                 else self._doubt(key, text, element)
             )
@@ -207,10 +208,10 @@ class _Reader:
         word = _label_next_to(self._page, element) if shape != WORDS_SHAPE else ""
         if before:
             if not shape_fits(shape, before.get("shapes", []), loosely=False):
-                return f"It looks unlike all earlier texts: {text[:60]!r}."
+                return Message("It looks unlike all earlier texts: {text!r}.", text=text[:60])
             words = before.get("words", [])
             if words and word not in words:
-                return f"“{words[0]}” was next to it; now it is “{word}”."
+                return Message("“{before}” was next to it; now it is “{word}”.", before=words[0], word=word)
         known = self.known.setdefault(key, {"shapes": [], "words": []})
         self._labels[key].append(word)
         if shape not in known["shapes"]:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.messages import Message
 from tarantula.fetch.media_types import extension_of
 from tarantula.links.charset import encoding_by_label
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
@@ -36,13 +37,17 @@ CSV_TYPES = ("text/csv", "text/tab-separated-values")
 
 def _check_separator(separator: str) -> str:
     if len(separator) > 1 or separator in ('"', "\n", "\r"):
-        raise ValueError("The separator must be one character, such as ; or a tab; leave it empty to detect it.")
+        raise ValueError(
+            Message("The separator must be one character, such as ; or a tab; leave it empty to detect it.")
+        )
     return separator
 
 
 def _check_charset(charset: str) -> str:
     if charset and encoding_by_label(charset) is None:
-        raise ValueError(f"There is no charset {charset[:40]!r}. Examples: utf-8, windows-1252.")
+        raise ValueError(
+            Message("There is no charset {charset!r}. Examples: utf-8, windows-1252.", charset=charset[:40])
+        )
     return charset
 
 
@@ -89,10 +94,10 @@ class CsvAdapter(Adapter):
         options = CsvOptions.model_validate(source.options)
         keys = [field.key for field in source.fields]
         if (options.rows == "key") != bool(options.key) or (options.key and options.key not in keys):
-            raise ValueError("To follow rows by key, set rows to key, and key to one of the fields.")
+            raise ValueError(Message("To follow rows by key, set rows to key, and key to one of the fields."))
         for field in source.fields:
             if not (field.place.get("number") or (field.place.get("column") and options.titles)):
-                raise ValueError(f"Set column or number in the place of {field.key}.")
+                raise ValueError(Message("Set column or number in the place of {field}.", field=field.key))
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
@@ -138,9 +143,9 @@ def parse_csv(response: SourceResponse, options: CsvOptions) -> tuple[list[str],
     try:
         lines = list(islice(csv.reader(StringIO(text, newline=""), delimiter=separator), MOST_LINES))
     except csv.Error as error:
-        raise UnreadableResponse(f"This is not valid CSV: {error}.") from error
+        raise UnreadableResponse("This is not valid CSV: {error}.", error=error) from error
     if len(lines) < options.titles:
-        raise UnreadableResponse(f"There is no line {options.titles} with titles.")
+        raise UnreadableResponse("There is no line {titles} with titles.", titles=options.titles)
     return (lines[options.titles - 1] if options.titles else []), lines[options.titles :]
 
 
@@ -154,7 +159,7 @@ def _decode(response: SourceResponse, charset: str) -> str:
         if "\0" in text:
             break
         return text
-    raise UnreadableResponse(f"The text is not in {declared or 'UTF-8'}. Set the option charset.")
+    raise UnreadableResponse("The text is not in {charset}. Set the option charset.", charset=declared or "UTF-8")
 
 
 def _detect_separator(text: str) -> str:
@@ -169,7 +174,9 @@ def _column_index(key: str, place: ColumnPlace, titles: list[str], reading: Sour
         return place.number - 1
     matching = [number for number, title in enumerate(titles) if fold_text(title) == fold_text(place.column)]
     if len(matching) != 1:
-        reading.missing[key] = f"{len(matching) or 'No'} columns have the title “{place.column[:60]}”."
+        reading.missing[key] = Message(
+            "{count} columns have the title “{title}”.", count=len(matching) or Message("No"), title=place.column[:60]
+        )
         return -1
     return matching[0]
 

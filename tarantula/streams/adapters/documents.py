@@ -25,7 +25,7 @@ def parse_page(response: SourceResponse) -> Document:
     check_not_empty(response)
     kind, charset = type_and_charset(response.content_type)
     if kind.startswith(NOT_PAGE_TYPES) or response.body.startswith(_OTHER_SIGNATURES):
-        raise UnreadableResponse(f"This is not an HTML page, but {kind or 'something else'}.")
+        raise UnreadableResponse("This is not an HTML page, but {kind}.", kind=kind or "something else")
     if b"<" not in response.body[:100_000]:
         raise UnreadableResponse("This is not an HTML page: it contains no markup.")
     # With scripting enabled, the content of <noscript> is ignored, as in a browser.
@@ -91,9 +91,9 @@ def parse_xml(response: SourceResponse) -> etree._Element:
         # The text is decoded already, so its encoding declaration would be wrong.
         return etree.fromstring(_DECLARATION.sub("", text, count=1).encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError as error:
-        raise UnreadableResponse(f"This is not well-formed XML: {error.msg}.") from error
+        raise UnreadableResponse("This is not well-formed XML: {error}.", error=error.msg) from error
     except ValueError as error:
-        raise UnreadableResponse(f"This is not well-formed XML: {error}.") from error
+        raise UnreadableResponse("This is not well-formed XML: {error}.", error=error) from error
 
 
 def _decoded_text(response: SourceResponse) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.messages import Message
 from tarantula.publications.fields import at_least
 from tarantula.streams.adapters.base import (
     Adapter,
@@ -89,7 +90,9 @@ class IcalAdapter(Adapter):
         several = options.most > 1
         rows = [ReadRow(found, str(place) if several else "") for place, found in enumerate(texts[: options.most], 1)]
         reading = SourceReading(rows)
-        mark_missing_fields(source, reading, f"No event in the next {options.days} days has this field.")
+        mark_missing_fields(
+            source, reading, Message("No event in the next {days} days has this field.", days=options.days)
+        )
         return reading
 
     def has_news(self, options: Mapping[str, Any]) -> bool:
@@ -124,11 +127,11 @@ def parse_calendar(response: SourceResponse) -> Calendar:
     if b"BEGIN:VCALENDAR" not in response.body[:10_000].upper():
         raise UnreadableResponse("This is not a calendar: it does not begin with BEGIN:VCALENDAR.")
     if response.body.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
-        raise UnreadableResponse(f"The calendar has more than {MOST_EVENTS:,} events.")
+        raise UnreadableResponse("The calendar has more than {limit:,} events.", limit=MOST_EVENTS)
     try:
         return Calendar.from_ical(response.body)
     except (ValueError, KeyError, IndexError, AttributeError, RecursionError) as error:
-        raise UnreadableResponse(f"The calendar cannot be read: {str(error)[:200]}.") from error
+        raise UnreadableResponse("The calendar cannot be read: {error}.", error=str(error)[:200]) from error
 
 
 def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component]:
@@ -143,7 +146,7 @@ def _next_events(calendar: Calendar, now: datetime, days: int) -> list[Component
     try:
         found = of(calendar, skip_bad_series=True).between(now, end)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
-        raise UnreadableResponse(f"The calendar cannot be read: {str(error)[:200]}.") from error
+        raise UnreadableResponse("The calendar cannot be read: {error}.", error=str(error)[:200]) from error
     return sorted(found, key=lambda event: (_moment(event), str(event.get("UID", ""))))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.messages import Message
 from tarantula.links.charset import decode_text
 from tarantula.streams.adapters.base import (
     Adapter,
@@ -49,11 +50,19 @@ def _compiled(expression: str) -> ParsedResult:
     from jmespath.exceptions import JMESPathError
 
     if len(expression) > LONGEST_SELECTOR:
-        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
+        raise ValueError(
+            Message("The expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_SELECTOR)
+        )
     try:
         return jmespath.compile(expression)
     except (JMESPathError, RecursionError) as error:
-        raise ValueError(f"{expression[:80]!r} is not a JMESPath expression: {_first_line(error)}") from error
+        raise ValueError(
+            Message(
+                "{expression!r} is not a JMESPath expression: {error}",
+                expression=expression[:80],
+                error=_first_line(error),
+            )
+        ) from error
 
 
 def check_path(expression: str) -> str:
@@ -99,7 +108,7 @@ class JsonAdapter(Adapter):
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("path"):
-                raise ValueError(f"Set path in the place of {field.key}.")
+                raise ValueError(Message("Set path in the place of {field}.", field=field.key))
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
@@ -110,7 +119,7 @@ class JsonAdapter(Adapter):
         if options.rows:
             found = _evaluate(options.rows, document)
             if not isinstance(found, list):
-                raise UnreadableResponse(f"{options.rows[:80]!r} does not return a list of rows.")
+                raise UnreadableResponse("{rows!r} does not return a list of rows.", rows=options.rows[:80])
             scopes = found[:MOST_READING_ROWS]
         rows = [_texts(scope, places, reading) for scope in scopes]
         add_rows_by_mode(rows, source, options.key, options.only, bool(options.rows), response, reading)
@@ -151,7 +160,7 @@ def parse_json(response: SourceResponse) -> Any:
     except RecursionError as error:
         raise UnreadableResponse("The JSON is nested too deeply.") from error
     except json.JSONDecodeError as error:
-        raise UnreadableResponse(f"This is not JSON: {error}.") from error
+        raise UnreadableResponse("This is not JSON: {error}.", error=error) from error
     except ValueError as error:
         # Python refuses to parse integers of more than 4,300 digits.
         raise UnreadableResponse("The JSON contains a number with thousands of digits.") from error
@@ -165,7 +174,9 @@ def _evaluate(path: str, scope: Any) -> Any:
     except RecursionError as error:
         raise UnreadableResponse("The JSON is nested too deeply.") from error
     except JMESPathError as error:
-        raise UnreadableResponse(f"{path[:80]!r} cannot be used on this: {_first_line(error)}") from error
+        raise UnreadableResponse(
+            "{path!r} cannot be used on this: {error}", path=path[:80], error=_first_line(error)
+        ) from error
 
 
 def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> dict[str, str]:
@@ -182,7 +193,9 @@ def _texts(scope: Any, places: dict[str, JmesPlace], reading: SourceReading) -> 
         if isinstance(result, (list, dict)):
             if result:
                 kind = "a list" if isinstance(result, list) else "an object"
-                reading.doubts.append(DoubtfulText(key, text[:200], f"The expression returns {kind}, not one value."))
+                reading.doubts.append(
+                    DoubtfulText(key, text[:200], Message("The expression returns {kind}, not one value.", kind=kind))
+                )
         elif text:
             texts[key] = text
     return texts

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 from turbohtml import Document, Element
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import (
     ACCEPTED_TEXTS,
     Adapter,
@@ -59,7 +60,7 @@ class PageField:
             try:
                 results = select_xpath(document, place.xpath)
             except ValueError as error:
-                self.error = f"The XPath expression cannot be used: {error}."
+                self.error = Message("The XPath expression cannot be used: {error}.", error=error)
                 return []
             fitting = [one for one in results if isinstance(one, Element)]
             if not fitting and results:
@@ -103,8 +104,8 @@ class PageField:
         if self.error:
             return NotLocated(self.error)
         if not self.selected:
-            return NotLocated("The selector matches nothing on the page.")
-        return NotLocated("The element that the selector matches has no matching text.")
+            return NotLocated(Message("The selector matches nothing on the page."))
+        return NotLocated(Message("The element that the selector matches has no matching text."))
 
     def locate(self, page: LabelledPage, fingerprint: dict[str, Any], accepted: str | None, day: int) -> LocateResult:
         """Locate the value with the stored fingerprint; set `fingerprint` to the updated one."""
@@ -139,7 +140,7 @@ class PageField:
 
 
 def _several_match(count: int) -> str:
-    return f"The selector matches {count:,} elements, not one. Write a narrower one, or set nth."
+    return Message("The selector matches {count:,} elements, not one. Write a narrower one, or set nth.", count=count)
 
 
 class PageOptions(BaseModel):
@@ -162,7 +163,7 @@ class PageAdapter(Adapter):
         """Require a selector for each field."""
         for field in source.fields:
             if not (field.place.get("css") or field.place.get("xpath")):
-                raise ValueError(f"Set css or xpath in the place of {field.key}.")
+                raise ValueError(Message("Set css or xpath in the place of {field}.", field=field.key))
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read every field."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import AdapterMemory, DoubtfulText, ReadRow, SourceReading, SourceResponse
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.texts import fold_text
@@ -35,7 +36,7 @@ def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: Sourc
         if chosen and name not in chosen:
             continue
         if named[name] > 1 and any(row.texts != other.texts for other in rows if fold_text(other.name) == name):
-            why = f"{named[name]} rows have the name “{row.name[:60]}”."
+            why = Message("{count} rows have the name “{name}”.", count=named[name], name=row.name[:60])
             reading.doubts += [
                 DoubtfulText(key, text, why, row.name[:LONGEST_ROW_NAME]) for key, text in row.texts.items()
             ]
@@ -47,10 +48,12 @@ def add_named_rows(rows: Sequence[NamedRow], only: Sequence[str], reading: Sourc
 def _report_missing_rows(names: list[str], reading: SourceReading) -> None:
     if names:
         listed = ", ".join(f"“{name[:60]}”" for name in names[:5])
-        reading.missing.setdefault("", f"{len(names)} of the chosen rows were not found: {listed}.")
+        reading.missing.setdefault(
+            "", Message("{count} of the chosen rows were not found: {listed}.", count=len(names), listed=listed)
+        )
 
 
-def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = "It was not found.") -> None:
+def mark_missing_fields(source: SourceConfig, reading: SourceReading, why: str = Message("It was not found.")) -> None:
     """Set the reason for every field that no row has; a reason for missing rows applies to every field."""
     rows_reason = reading.missing.pop("", "")
     found = {key for row in reading.rows for key in row.texts} | {doubt.field for doubt in reading.doubts}
@@ -109,9 +112,9 @@ def _identity(texts: dict[str, str]) -> str:
 def check_key_field(source: SourceConfig, key: str, has_rows: bool) -> None:
     """Raise `ValueError` if the key is not a field, or if there are no rows to name."""
     if key and key not in {field.key for field in source.fields}:
-        raise ValueError(f"There is no field {key[:60]!r} to name the rows.")
+        raise ValueError(Message("There is no field {key!r} to name the rows.", key=key[:60]))
     if key and not has_rows:
-        raise ValueError("A key needs rows: set the option rows.")
+        raise ValueError(Message("A key needs rows: set the option rows."))
 
 
 def add_rows_by_mode(

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Element
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, SourceReading, SourceResponse
 from tarantula.streams.adapters.documents import parse_page
 from tarantula.streams.adapters.rows import NamedRow, add_named_rows, mark_missing_fields
@@ -73,7 +74,7 @@ class TableAdapter(Adapter):
         """Require a column or a row for each field."""
         for field in source.fields:
             if not any(field.place.get(part) for part in ("column", "number", "row")):
-                raise ValueError(f"Set column, number or row in the place of {field.key}.")
+                raise ValueError(Message("Set column, number or row in the place of {field}.", field=field.key))
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read the selected rows."""
@@ -136,8 +137,13 @@ class _Reader:
         if len(matching) == 1 or (matching and len(cells) == 1):
             return matching[0]
         shown = place.column or self._known[key]
-        hint = " Set the number of the right one." if matching else ""
-        missing[key] = f"{len(matching) or 'No'} columns have the title “{shown[:60]}”.{hint}"
+        hint = Message(" Set the number of the right one.") if matching else ""
+        missing[key] = Message(
+            "{count} columns have the title “{title}”.{hint}",
+            count=len(matching) or Message("No"),
+            title=shown[:60],
+            hint=hint,
+        )
         return None
 
     def _head_cell(self, column: int) -> Element | None:
@@ -151,7 +157,9 @@ class _Reader:
         title = fold_text(place.row)
         rows = [cells for name, cells in self._named_rows(by_name=True) if fold_text(name) == title]
         if len(rows) != 1:
-            self._reading.missing[key] = f"{len(rows) or 'No'} rows have the title “{place.row[:60]}”."
+            self._reading.missing[key] = Message(
+                "{count} rows have the title “{title}”.", count=len(rows) or Message("No"), title=place.row[:60]
+            )
             return ""
         return self._texts(rows[0], {key: self._columns[key]}).get(key, "")
 

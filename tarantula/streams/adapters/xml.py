@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
 from tarantula.streams.adapters.documents import BodyFormat, parse_xml
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
@@ -65,7 +66,7 @@ class XmlAdapter(Adapter):
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("xpath"):
-                raise ValueError(f"Set xpath in the place of {field.key}.")
+                raise ValueError(Message("Set xpath in the place of {field}.", field=field.key))
             _check_expression(field.place["xpath"], options.namespaces)
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
@@ -108,7 +109,9 @@ def _texts(
             texts[key] = found[0]
         elif found:
             reading.doubts.append(
-                DoubtfulText(key, found[0], f"The expression returns {len(results):,} texts, not one.")
+                DoubtfulText(
+                    key, found[0], Message("The expression returns {count:,} texts, not one.", count=len(results))
+                )
             )
     return texts
 
@@ -133,11 +136,15 @@ def _compiled(expression: str, namespaces: tuple[tuple[str, str], ...]) -> etree
 
 def _check_expression(expression: str, namespaces: dict[str, str]) -> None:
     if len(expression) > LONGEST_SELECTOR:
-        raise ValueError(f"The expression is longer than {LONGEST_SELECTOR} characters. Write a shorter one.")
+        raise ValueError(
+            Message("The expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_SELECTOR)
+        )
     try:
         _evaluate(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
     except (etree.XPathError, ValueError, TypeError) as error:
-        raise ValueError(f"{expression[:80]!r} is not an XPath expression: {error}.") from error
+        raise ValueError(
+            Message("{expression!r} is not an XPath expression: {error}.", expression=expression[:80], error=error)
+        ) from error
 
 
 def _suggest(response: SourceResponse) -> list[SuggestionGroup]:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from tarantula.core.messages import Message
+
 MAX_CONDITION_PARTS = 60
 """Maximum number of nodes in the tree."""
 MAX_CONDITION_DEPTH = 20
@@ -85,7 +87,7 @@ class ChangeCondition(ConditionPart):
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
         if self.amount and self.percent:
-            raise ValueError("A change is by an amount or by a percentage, not by both.")
+            raise ValueError(Message("A change is by an amount or by a percentage, not by both."))
         return self
 
 
@@ -150,7 +152,11 @@ class AlertRule(ConditionPart):
         for count, (part, depth) in enumerate(left, 1):
             if count > MAX_CONDITION_PARTS or depth > MAX_CONDITION_DEPTH:
                 raise ValueError(
-                    f"A condition has at most {MAX_CONDITION_PARTS} parts, nested at most {MAX_CONDITION_DEPTH} deep."
+                    Message(
+                        "A condition has at most {limit} parts, nested at most {max_condition_depth} deep.",
+                        limit=MAX_CONDITION_PARTS,
+                        max_condition_depth=MAX_CONDITION_DEPTH,
+                    )
                 )
             within = (
                 (part.of,)

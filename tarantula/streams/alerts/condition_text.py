@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.core.times import format_duration, parse_duration
 from tarantula.streams.alerts.condition import (
     MAX_CONDITION_CHARS,
@@ -174,14 +175,23 @@ def parse_rule(text: str) -> AlertRule:
     """Parse a condition; raise `ConditionSyntaxError` if it is invalid."""
     if len(text) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
-            f"The condition has {len(text)} characters, and the limit is {MAX_CONDITION_CHARS}.", MAX_CONDITION_CHARS
+            Message(
+                "The condition has {length} characters, and the limit is {limit}.",
+                length=len(text),
+                limit=MAX_CONDITION_CHARS,
+            ),
+            MAX_CONDITION_CHARS,
         )
     reader = _ConditionParser(text)
     rule = reader.rule()
     # The canonical form can be longer than what was written.
     if len(format_rule(rule)) > MAX_CONDITION_CHARS:
         raise ConditionSyntaxError(
-            f"The condition has {len(format_rule(rule))} characters, and the limit is {MAX_CONDITION_CHARS}.",
+            Message(
+                "The condition has {length} characters, and the limit is {limit}.",
+                length=len(format_rule(rule)),
+                limit=MAX_CONDITION_CHARS,
+            ),
             MAX_CONDITION_CHARS,
         )
     return rule
@@ -199,18 +209,18 @@ class _ConditionParser:
         rows, row = self._rows()
         when = self._either()
         if self._current is not None:
-            raise self.error("the end, or “and” or “or”, was expected")
+            raise self.error(Message("the end, or “and” or “or”, was expected"))
         try:
             return AlertRule(rows=rows, row=row, when=when)
         except ValidationError as error:
-            complaint = " ".join(messages.validation_messages(error, ()))
+            complaint = join_messages(validation.validation_messages(error, ()), " ")
             raise ConditionSyntaxError(complaint, len(self._text)) from error
 
     def _rows(self) -> tuple[RowScope, str]:
         for word, rows in (("any", RowScope.ANY), ("each", RowScope.EACH)):
             if self._looking_at(word, "row"):
                 self._position += 2
-                self._take(":", "a colon was expected after the row")
+                self._take(":", Message("a colon was expected after the row"))
                 return rows, ""
         if self._looking_at("row") and len(self._tokens) > 2 and self._tokens[2].is_sign(":"):
             name = self._tokens[1]
@@ -232,14 +242,14 @@ class _ConditionParser:
 
     def _single(self) -> AlertCondition:
         if self._depth > MAX_CONDITION_DEPTH:
-            raise self.error("parentheses are nested too deeply")
+            raise self.error(Message("parentheses are nested too deeply"))
         self._depth += 1
         try:
             if self._skip("not"):
                 return self._counted(NotCondition(of=self._single()))
             if self._skip("("):
                 inner = self._either()
-                self._take(")", "a closing parenthesis was expected")
+                self._take(")", Message("a closing parenthesis was expected"))
                 return inner
             return self._counted(self._leaf())
         finally:
@@ -248,7 +258,7 @@ class _ConditionParser:
     def _counted(self, part: AlertCondition) -> AlertCondition:
         self._parts += 1
         if self._parts > MAX_CONDITION_PARTS:
-            raise self.error("the condition has too many parts")
+            raise self.error(Message("the condition has too many parts"))
         return part
 
     def _leaf(self) -> AlertCondition:
@@ -278,7 +288,7 @@ class _ConditionParser:
     def _record(self, field: str) -> RecordCondition:
         high = self._looking_at("high")
         if not high and not self._looking_at("low"):
-            raise self.error("“high” or “low” was expected")
+            raise self.error(Message("“high” or “low” was expected"))
         self._position += 1
         return RecordCondition(field=field, high=high, within=self._duration("in") if self._looking_at("in") else None)
 
@@ -299,14 +309,14 @@ class _ConditionParser:
             number = Decimal("NaN")
         if not number.is_finite() or not 0 < number < 10**9:
             self._position = place
-            raise self.error("a number greater than zero was expected before the %")
+            raise self.error(Message("a number greater than zero was expected before the %"))
         return f"{number.normalize():f}"
 
     def _field(self) -> str:
         word = self._current
         key = fold_text(word.text) if word is not None and (word.is_quoted or word.is_word) else ""
         if word is None or (not word.is_quoted and is_word(word, *JOINING_WORDS)) or not _KEY.fullmatch(key):
-            raise self.error("the name of a field was expected")
+            raise self.error(Message("the name of a field was expected"))
         self._position += 1
         return key
 
@@ -320,7 +330,9 @@ class _ConditionParser:
         if name in SIGNS:
             self._position += 1
             return SIGNS[name]
-        raise self.error("one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is or silent was expected")
+        raise self.error(
+            Message("one of = ≠ < ≤ > ≥, contains, matches, changed, rose, fell, is or silent was expected")
+        )
 
     def _value(self, *ends: str) -> str:
         """Parse a value: everything up to ``and``, ``or`` or a closing parenthesis, or a quoted text."""
@@ -331,18 +343,18 @@ class _ConditionParser:
         began = self._position
         while (word := self._current) is not None and not is_word(word, "and", "or", *ends) and not word.is_sign(")"):
             if word.is_quoted or word.text in UNCLOSED_QUOTES:
-                raise self.error("quotes must enclose the whole value")
+                raise self.error(Message("quotes must enclose the whole value"))
             if not word.is_word and word.text in SIGNS:
-                raise self.error("“and” or “or” was expected, or quotes around the value")
+                raise self.error(Message("“and” or “or” was expected, or quotes around the value"))
             self._position += 1
         if self._position == began:
-            raise self.error("a value was expected")
+            raise self.error(Message("a value was expected"))
         last = self._tokens[self._position - 1]
         return " ".join(self._text[self._tokens[began].start : last.end].split())
 
     def _duration(self, before: str) -> int:
         """Parse a duration such as ``for 2h`` or ``in 30 days``; return seconds."""
-        self._take(before, "a time was expected, as in “for 2h”")
+        self._take(before, Message("a time was expected, as in “for 2h”"))
         began = self._position
         text = self._value()
         compact = re.sub(r"\s+", "", fold_text(text))
@@ -352,7 +364,7 @@ class _ConditionParser:
             return parse_duration(compact) or 0
         except ValueError as error:
             self._position = began
-            raise self.error("a time was expected, as in 2h, 30 minutes or 1d") from error
+            raise self.error(Message("a time was expected, as in 2h, 30 minutes or 1d")) from error
 
     @property
     def _current(self) -> ConditionToken | None:
@@ -376,6 +388,16 @@ class _ConditionParser:
     def error(self, expected: str) -> ConditionSyntaxError:
         """Return a syntax error at the current position."""
         if self._current is None:
-            return ConditionSyntaxError(f"At the end of the condition: {expected}.", len(self._text))
+            return ConditionSyntaxError(
+                Message("At the end of the condition: {expected}.", expected=expected), len(self._text)
+            )
         found, position = self._current.text[:40], self._current.start
-        return ConditionSyntaxError(f"At character {position + 1}, before {found!r}: {expected}.", position)
+        return ConditionSyntaxError(
+            Message(
+                "At character {position}, before {found!r}: {expected}.",
+                position=position + 1,
+                found=found,
+                expected=expected,
+            ),
+            position,
+        )

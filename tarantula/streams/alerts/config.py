@@ -8,8 +8,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
-from tarantula.core import messages
+from tarantula.core import messages, validation
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.publications.fields import AddressesField, DurationField, TextField
 from tarantula.streams.alerts.condition import (
     AlertRule,
@@ -94,7 +95,9 @@ class AlertConfig(BaseModel):
     def _makes_sense(self) -> Self:
         if self.hold is not None and is_momentary(self.condition.when):
             raise ValueError(
-                "A change or a record is momentary and cannot be held. Remove the hold, or change the condition."
+                Message(
+                    "A change or a record is momentary and cannot be held. Remove the hold, or change the condition."
+                )
             )
         for leaf in leaf_conditions(self.condition.when):
             if isinstance(leaf, CompareCondition) and leaf.sign == ComparisonSign.MATCHES:
@@ -107,7 +110,7 @@ def read_alert(values: Mapping[str, Any]) -> AlertConfig:
     try:
         return AlertConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise messages.validation_error(error, AlertConfig.model_fields) from error
+        raise validation.validation_error(error, AlertConfig.model_fields) from error
 
 
 def type_literals(rule: AlertRule, fields: Mapping[str, SourceField], texts: RecentTexts) -> dict[str, TypedLiteral]:
@@ -118,7 +121,12 @@ def type_literals(rule: AlertRule, fields: Mapping[str, SourceField], texts: Rec
             continue
         if leaf.field not in fields:
             near = messages.did_you_mean(leaf.field, fields)
-            raise TarantulaError(f"The source has no field {leaf.field}.{near} It has: {', '.join(fields)}.")
+            raise TarantulaError(
+                "The source has no field {field}.{hint} It has: {known}.",
+                field=leaf.field,
+                hint=near,
+                known=", ".join(fields),
+            )
         literals |= _of_leaf(leaf, fields[leaf.field], texts)
     return literals
 
@@ -133,7 +141,9 @@ def _of_leaf(leaf: LeafCondition, field: SourceField, texts: RecentTexts) -> dic
     history = texts(field.key)
     kind, unit = _kind(field, history)
     if kind is not None and not kind.is_number and _counts(leaf):
-        raise TarantulaError(f"{field.key} is not a number: use =, ≠, contains, matches, changed or silent.")
+        raise TarantulaError(
+            "{field} is not a number: use =, ≠, contains, matches, changed or silent.", field=field.key
+        )
     if isinstance(leaf, CompareCondition) and leaf.sign not in TEXT_SIGNS:
         return {literal_key(field.key, leaf.value): _value(leaf.value, kind, unit, history, field.key)}
     if isinstance(leaf, ChangeCondition) and leaf.amount:
@@ -178,7 +188,9 @@ def _amount(text: str, kind: ValueKind | None, unit: str, history: Sequence[str]
             number -= _converted(Decimal(0), value.unit, unit)
     if number is None or number <= 0:
         raise TarantulaError(
-            f"{text[:80]!r} is not an amount by which {key} can change: write a number greater than zero."
+            "{text!r} is not an amount by which {key} can change: write a number greater than zero.",
+            text=text[:80],
+            key=key,
         )
     return TypedLiteral(text=f"{number:f}", number=number, kind=kind, unit=unit)
 
@@ -191,7 +203,9 @@ def _read(text: str, kind: ValueKind, unit: str, history: Sequence[str], key: st
     try:
         return parse_value(text, wide, unit, history)
     except ValueParseError as error:
-        raise TarantulaError(f"{text[:80]!r} is not a value of {key}: {error}") from error
+        raise TarantulaError(
+            "{text!r} is not a value of {key}: {error}", text=text[:80], key=key, error=error
+        ) from error
 
 
 def _converted(number: Decimal, from_: str, to: str) -> Decimal:

@@ -168,7 +168,7 @@ def firing_rows(alert_id: int, has_recipients: bool, row: str, fired: Iterable[W
             alert_id=alert_id,
             at=one.at,
             row=row,
-            why=one.why[:MAX_REASON_CHARS],
+            why=one.why if len(one.why) <= MAX_REASON_CHARS else one.why[:MAX_REASON_CHARS],
             news={} if has_recipients else None,
             tell_at=now if has_recipients else None,
         )

@@ -41,7 +41,7 @@ def send_notifications(installation: Config, database: Database, now: datetime |
     """Send due notifications; return the number of messages. Blocks on the network: run it in a thread."""
     now, count, until = now or datetime.now(UTC), 0, monotonic() + SEND_BUDGET_SECONDS
     while monotonic() < until and (notice := _claim(database, now)) is not None:
-        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
+        failed = [address for address in notice.addresses if not send_message(installation, notice.message, address)]
         _record(database, notice, failed, now)
         count += bool(notice.addresses)
     return count

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
+from tarantula.core.messages import Message
 from tarantula.core.times import format_duration
 from tarantula.streams.alerts.condition import (
     AlertCondition,
@@ -68,7 +69,7 @@ def _leaf(leaf: LeafCondition, row: str, context: EvaluationContext, unit: str, 
     known = context.field_memory(row, leaf.field)
     name = f"{leaf.field} ({row})" if row else leaf.field
     if known is None:
-        return f"Nothing is known of {name}."
+        return Message("Nothing is known of {name}.", name=name)
     if isinstance(leaf, CompareCondition):
         is_new = (row, leaf.field) in context.fresh
         return _compared(leaf, name, known, context, unit, wanted, is_new)
@@ -81,8 +82,16 @@ def _silent(leaf: SilenceCondition, row: str, wanted: bool) -> str:
     time = format_duration(leaf.seconds)
     if leaf.field is not None:
         name = f"{leaf.field} ({row})" if row else leaf.field
-        return f"{name} did not change for {time}." if wanted else f"{name} changed in the last {time}."
-    return f"Nothing happened for {time}." if wanted else f"Something happened in the last {time}."
+        return (
+            Message("{name} did not change for {time}.", name=name, time=time)
+            if wanted
+            else Message("{name} changed in the last {time}.", name=name, time=time)
+        )
+    return (
+        Message("Nothing happened for {time}.", time=time)
+        if wanted
+        else Message("Something happened in the last {time}.", time=time)
+    )
 
 
 def _compared(
@@ -96,7 +105,7 @@ def _compared(
 ) -> str:
     limit, now = context.literal(leaf.field, leaf.value), shown_value(known.now, unit)
     if not wanted and leaf.sign == ComparisonSign.MATCHES:
-        return f"{name} does not match {leaf.value}: it is {now}."
+        return Message("{name} does not match {value}: it is {now}.", name=name, value=leaf.value, now=now)
     sign = leaf.sign if wanted else NEGATED_SIGNS[leaf.sign]
     if is_new and known.before is not None and compare_values(known.before, sign, limit) is False:
         return _became(name, sign, shown_value(limit, unit), shown_value(known.before, unit), now)
@@ -105,54 +114,75 @@ def _compared(
 
 def _became(name: str, sign: ComparisonSign, limit: str, before: str, now: str) -> str:
     if sign == ComparisonSign.MORE:
-        return f"{name} rose above {limit}: it was {before}, it is {now}."
+        return Message(
+            "{name} rose above {limit}: it was {before}, it is {now}.", name=name, limit=limit, before=before, now=now
+        )
     if sign == ComparisonSign.AT_LEAST:
-        return f"{name} rose to {limit} or more: it was {before}, it is {now}."
+        return Message(
+            "{name} rose to {limit} or more: it was {before}, it is {now}.",
+            name=name,
+            limit=limit,
+            before=before,
+            now=now,
+        )
     if sign == ComparisonSign.LESS:
-        return f"{name} fell below {limit}: it was {before}, it is {now}."
+        return Message(
+            "{name} fell below {limit}: it was {before}, it is {now}.", name=name, limit=limit, before=before, now=now
+        )
     if sign == ComparisonSign.AT_MOST:
-        return f"{name} fell to {limit} or less: it was {before}, it is {now}."
+        return Message(
+            "{name} fell to {limit} or less: it was {before}, it is {now}.",
+            name=name,
+            limit=limit,
+            before=before,
+            now=now,
+        )
     if sign == ComparisonSign.EQUAL:
-        return f"{name} became {now}: it was {before}."
+        return Message("{name} became {now}: it was {before}.", name=name, now=now, before=before)
     if sign == ComparisonSign.OTHER:
-        return f"{name} is no longer {before}: it is {now}."
+        return Message("{name} is no longer {before}: it is {now}.", name=name, before=before, now=now)
     return _is(name, sign, limit, now)
 
 
 def _is(name: str, sign: ComparisonSign, limit: str, now: str) -> str:
     if sign == ComparisonSign.MORE:
-        return f"{name} is above {limit}: it is {now}."
+        return Message("{name} is above {limit}: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.AT_LEAST:
-        return f"{name} is {limit} or more: it is {now}."
+        return Message("{name} is {limit} or more: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.LESS:
-        return f"{name} is below {limit}: it is {now}."
+        return Message("{name} is below {limit}: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.AT_MOST:
-        return f"{name} is {limit} or less: it is {now}."
+        return Message("{name} is {limit} or less: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.EQUAL:
-        return f"{name} has the value {now}."
+        return Message("{name} has the value {now}.", name=name, now=now)
     if sign == ComparisonSign.OTHER:
-        return f"{name} is not {limit}: it is {now}."
+        return Message("{name} is not {limit}: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.CONTAINS:
-        return f"{name} contains {limit}: it is {now}."
+        return Message("{name} contains {limit}: it is {now}.", name=name, limit=limit, now=now)
     if sign == ComparisonSign.LACKS:
-        return f"{name} does not contain {limit}: it is {now}."
-    return f"{name} matches {limit}: it is {now}."
+        return Message("{name} does not contain {limit}: it is {now}.", name=name, limit=limit, now=now)
+    return Message("{name} matches {limit}: it is {now}.", name=name, limit=limit, now=now)
 
 
 def _changed(leaf: ChangeCondition, name: str, base: SeenValue | None, now: SeenValue, unit: str, wanted: bool) -> str:
     before, after = shown_value(base, unit), shown_value(now, unit)
     if not wanted:
-        return f"{name} did not change as much: it was {before}, it is {after}."
+        return Message(
+            "{name} did not change as much: it was {before}, it is {after}.", name=name, before=before, after=after
+        )
     if base is None or base.number is None or now.number is None:
-        return f"{name} changed: it was {before}, it is {after}."
+        return Message("{name} changed: it was {before}, it is {after}.", name=name, before=before, after=after)
     moved = now.number - base.number
     much = _percent(moved, base.number) if leaf.percent else shown_value(SeenValue(str(abs(moved)), abs(moved)), unit)
-    time = format_duration(leaf.within) if leaf.within else ""
+    if leaf.within:
+        much = Message("{much} in {time}", much=much, time=format_duration(leaf.within))
     if moved > 0:
-        within = f"{name} rose by {much} in {time}: it was {before}, it is {after}."
-        return within if time else f"{name} rose by {much}: it was {before}, it is {after}."
-    within = f"{name} fell by {much} in {time}: it was {before}, it is {after}."
-    return within if time else f"{name} fell by {much}: it was {before}, it is {after}."
+        return Message(
+            "{name} rose by {much}: it was {before}, it is {after}.", name=name, much=much, before=before, after=after
+        )
+    return Message(
+        "{name} fell by {much}: it was {before}, it is {after}.", name=name, much=much, before=before, after=after
+    )
 
 
 def _record(
@@ -161,12 +191,39 @@ def _record(
     now, before = shown_value(known.now, unit), shown_value(best, unit)
     time = format_duration(leaf.within) if leaf.within else ""
     if not wanted:
-        return f"{name} is no record: it is {now}."
+        return Message("{name} is no record: it is {now}.", name=name, now=now)
     if leaf.high:
-        ever = f"{name} is higher than ever: it is {now}, and the highest before was {before}."
-        return f"{name} is the highest in {time}: it is {now}, and was {before} at most." if time else ever
-    ever = f"{name} is lower than ever: it is {now}, and the lowest before was {before}."
-    return f"{name} is the lowest in {time}: it is {now}, and was {before} at least." if time else ever
+        ever = Message(
+            "{name} is higher than ever: it is {now}, and the highest before was {before}.",
+            name=name,
+            now=now,
+            before=before,
+        )
+        return (
+            Message(
+                "{name} is the highest in {time}: it is {now}, and was {before} at most.",
+                name=name,
+                time=time,
+                now=now,
+                before=before,
+            )
+            if time
+            else ever
+        )
+    ever = Message(
+        "{name} is lower than ever: it is {now}, and the lowest before was {before}.", name=name, now=now, before=before
+    )
+    return (
+        Message(
+            "{name} is the lowest in {time}: it is {now}, and was {before} at least.",
+            name=name,
+            time=time,
+            now=now,
+            before=before,
+        )
+        if time
+        else ever
+    )
 
 
 def shown_value(seen: SeenValue | None, unit: str) -> str:

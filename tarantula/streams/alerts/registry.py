@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, delete, func, select, true, update
 from sqlalchemy.orm import Session
 
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.models import Alert, AlertMemory, Event, Firing, Series, Source
 from tarantula.publications.notifications import MAX_TRIES
 from tarantula.streams.alerts.config import AlertConfig, read_alert, type_literals
@@ -36,7 +37,7 @@ def get_alert(session: Session, number: int, person: str | None = None, *, to_ch
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
     alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
     if alert is None:
-        raise NotFoundError(f"There is no alert {number}. `tarantula stream alert list` shows them.")
+        raise NotFoundError("There is no alert {number}. `tarantula stream alert list` shows them.", number=number)
     return alert
 
 
@@ -73,7 +74,7 @@ def add_alert(
     source = registry.get(session, source_name, person)
     number = session.scalar(select(func.count()).select_from(Alert).where(Alert.owner == owner)) or 0
     if number >= MAX_ALERTS_PER_PERSON:
-        raise ConflictError(f"The limit is {MAX_ALERTS_PER_PERSON} alerts per person. Remove one first.")
+        raise ConflictError("The limit is {limit} alerts per person. Remove one first.", limit=MAX_ALERTS_PER_PERSON)
     alert = Alert(source_id=source.id, owner=owner)
     _write(alert, with_typed_literals(session, source, read_alert(values)))
     session.add(alert)
@@ -140,9 +141,18 @@ def delivery_problem(firing: Firing) -> str:
     news = firing.news or {}
     complaint = ""
     if given_up := news.get("given_up"):
-        complaint = f"{', '.join(given_up)} refused the message and was given up after {MAX_TRIES} tries."
+        complaint = Message(
+            "{receivers} refused the message and was given up after {limit} tries.",
+            receivers=", ".join(given_up),
+            limit=MAX_TRIES,
+        )
     elif failed := news.get("deaf"):
-        complaint = f"{', '.join(failed)} refused the message ({news['tries']} of {MAX_TRIES} tries so far)."
+        complaint = Message(
+            "{receivers} refused the message ({tries} of {limit} tries so far).",
+            receivers=", ".join(failed),
+            tries=news["tries"],
+            limit=MAX_TRIES,
+        )
     return complaint
 
 

@@ -15,6 +15,8 @@ from pydantic import BaseModel
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from tarantula.core.messages import Message
+from tarantula.core.validation import MessageText
 from tarantula.models import Alert, AlertMemory, Event, Firing, Forgotten, Level, Series, Source
 from tarantula.streams.alerts import judgement
 from tarantula.streams.alerts.condition import RowScope, condition_fields, leaf_conditions
@@ -144,7 +146,7 @@ def _number(text: str | None) -> Decimal | None:
 class WouldFire(BaseModel):
     at: datetime
     row: str
-    why: str
+    why: MessageText
 
 
 class DryRun(BaseModel):
@@ -156,7 +158,7 @@ class DryRun(BaseModel):
     """Total number of firings."""
     moments: int
     """Number of moments with events."""
-    notes: list[str]
+    notes: list[MessageText]
     """Restrictions of the result: deleted events, limits."""
 
 
@@ -256,9 +258,9 @@ def _notes(session: Session, known: Iterable[int], since: int, moments: int) -> 
     forgotten = events_forgotten_before(session, known)
     if forgotten is not None and forgotten > since:
         day = f"{moment_of(forgotten):%Y-%m-%d %H:%M}"
-        notes.append(f"Events before {day} (UTC) have been deleted: earlier firings are unknown.")
+        notes.append(Message("Events before {day} (UTC) have been deleted: earlier firings are unknown.", day=day))
     if moments == MAX_REPLAYED_STEPS:
-        notes.append(f"Only the first {MAX_REPLAYED_STEPS} events were replayed.")
+        notes.append(Message("Only the first {limit} events were replayed.", limit=MAX_REPLAYED_STEPS))
     if not moments:
-        notes.append("There are no events in this period.")
+        notes.append(Message("There are no events in this period."))
     return notes

@@ -14,6 +14,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from tarantula.core.messages import join_messages
 from tarantula.streams.adapters import has_news
 from tarantula.streams.alerts.condition import AlertRule, RowScope, SilenceCondition, condition_fields, leaf_conditions
 from tarantula.streams.alerts.config import AlertConfig, TypedLiteral
@@ -179,7 +180,7 @@ class AlertWatch:
         if memory.fired_at is not None and context.at < memory.fired_at + terms.pause:
             return []
         memory.armed, memory.fired_at = False, context.at
-        return [WatchFiring(context.at, "\n".join(firing_reasons(terms.rule, context, terms.units)))]
+        return [WatchFiring(context.at, join_messages(firing_reasons(terms.rule, context, terms.units)))]
 
 
 def terms_of(alert: Mapping[str, Any], source: Mapping[str, Any]) -> AlertTerms:

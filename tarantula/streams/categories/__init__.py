@@ -9,8 +9,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from tarantula.core import messages
+from tarantula.core import messages, validation
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.core.messages import join_messages
 from tarantula.streams.categories.category import Category
 
 FOLDER = "categories"
@@ -30,7 +31,12 @@ def category_named(name: str, folder: Path | None = None) -> Category:
     known = categories(folder)
     if name not in known:
         near = messages.did_you_mean(name, known)
-        raise NotFoundError(f"There is no category {name[:40]!r}.{near} There are: {', '.join(known)}.")
+        raise NotFoundError(
+            "There is no category {name!r}.{hint} There are: {known}.",
+            name=name[:40],
+            hint=near,
+            known=", ".join(known),
+        )
     return known[name]
 
 
@@ -43,12 +49,14 @@ def _read(path: Path, _changed: int) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise TarantulaError(f"The category {path.name} cannot be read: {error}.") from error
+        raise TarantulaError("The category {path} cannot be read: {error}.", path=path.name, error=error) from error
 
 
 def _validated(name: str, values: dict[str, Any]) -> Category:
     try:
         return Category.model_validate({"name": name, **values})
     except ValidationError as error:
-        lines = messages.validation_messages(error, Category.model_fields)
-        raise TarantulaError(f"The category {name} cannot be used: {' '.join(lines)}") from error
+        lines = validation.validation_messages(error, Category.model_fields)
+        raise TarantulaError(
+            "The category {name} cannot be used: {problems}", name=name, problems=join_messages(lines, " ")
+        ) from error

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from tarantula.core import messages
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.streams.sources.config import SourceField
 from tarantula.streams.sources.request import RequestMethod, check_method
 
@@ -64,7 +65,9 @@ class FormQuestion(BaseModel):
 
 def _check_name(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name[:40]!r} is not a valid category name. Use small letters, digits and -.")
+        raise ValueError(
+            Message("{name!r} is not a valid category name. Use small letters, digits and -.", name=name[:40])
+        )
     return name
 
 
@@ -117,10 +120,10 @@ class Category(BaseModel):
     def _check_answers(self) -> Self:
         questions = {question.key for question in self.form} | {"base"}
         if both := sorted({*TEMPLATE_WORD.findall(self.url)} & self.sent_keys):
-            raise ValueError(f"{both[0]} cannot be used both in the URL and in headers or body.")
+            raise ValueError(Message("{both} cannot be used both in the URL and in headers or body.", both=both[0]))
         used = set(TEMPLATE_WORD.findall(" ".join((self.url, self.source_name, self.source_title)))) | self.sent_keys
         if missing := sorted(used - questions):
-            raise ValueError(f"The form does not ask for {', '.join(missing)}.")
+            raise ValueError(Message("The form does not ask for {missing}.", missing=", ".join(missing)))
         return self
 
 
@@ -183,7 +186,13 @@ def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
     unasked = [key for key in answers if key not in questions]
     errors = dict[str, str]()
     unknown = [
-        f"{category.title} does not ask for {key[:40]}.{messages.did_you_mean(key, questions)}" for key in unasked
+        Message(
+            "{category} does not ask for {key}.{hint}",
+            category=Message(category.title),
+            key=key[:40],
+            hint=messages.did_you_mean(key, questions),
+        )
+        for key in unasked
     ]
     filled: dict[str, str] = {}
     for question in questions.values():
@@ -192,23 +201,33 @@ def _checked(category: Category, answers: Mapping[str, str]) -> dict[str, str]:
         except ValueError as error:
             errors[question.key] = str(error)
     if unknown or errors:
-        raise TarantulaError("\n".join([*unknown, *errors.values()]), fields=errors)
+        raise TarantulaError(join_messages([*unknown, *errors.values()]), fields=errors)
     return {**filled, "base": filled.get("base", "").rstrip("/")}
 
 
 def _check_answer(question: FormQuestion, answer: str) -> str:
     answer = answer or question.default
-    hint = f" Example: {question.example}." if question.example else ""
+    hint = Message(" Example: {example}.", example=question.example) if question.example else ""
     if question.kind is AnswerKind.CHOICE:
-        hint = f"{messages.did_you_mean(answer, question.choices)} Choose: {', '.join(question.choices)}."
+        hint = Message(
+            "{hint} Choose: {choices}.",
+            hint=messages.did_you_mean(answer, question.choices),
+            choices=", ".join(question.choices),
+        )
     if not answer:
         if question.optional:
             return ""
-        raise ValueError(f"{question.label} is missing.{hint}")
+        raise ValueError(Message("{label} is missing.{hint}", label=Message(question.label), hint=hint))
     if len(answer) > LONGEST_ANSWER or any(unicodedata.category(letter) == "Cc" for letter in answer):
-        raise ValueError(f"{question.label} is too long, or contains control characters.{hint}")
+        raise ValueError(
+            Message(
+                "{label} is too long, or contains control characters.{hint}", label=Message(question.label), hint=hint
+            )
+        )
     if not _fits(question, answer):
-        raise ValueError(f"{question.label} cannot be {answer[:80]!r}.{hint}")
+        raise ValueError(
+            Message("{label} cannot be {answer!r}.{hint}", label=Message(question.label), answer=answer[:80], hint=hint)
+        )
     return answer
 
 

@@ -133,8 +133,10 @@ def check_format(query: ExportQuery, form: StreamFormat) -> None:
     """Raise an error if a format cannot hold the selected rows."""
     if form not in _OF_ROWS and query.grain is not Grain.EVENT:
         raise TarantulaError(
-            f"Levels can be exported as {', '.join(_OF_ROWS)}; {form} holds events only. "
-            "Choose another format, or leave the grain out."
+            "Levels can be exported as {forms}; {form} holds events only. "
+            "Choose another format, or leave the grain out.",
+            forms=", ".join(_OF_ROWS),
+            form=form,
         )
 
 

@@ -74,7 +74,12 @@ def select_export(
         if name is not None and name not in have:
             there = ", ".join(sorted(have)[:10]) or "none yet"
             raise NotFoundError(
-                f"{source.name} has no {what} {name[:80]!r}.{did_you_mean(name, have)} There are: {there}."
+                "{source} has no {what} {name!r}.{hint} There are: {there}.",
+                source=source.name,
+                what=what,
+                name=name[:80],
+                hint=did_you_mean(name, have),
+                there=there,
             )
     wanted = [one for one in known if field in (None, one.field) and row in (None, one.row)]
     return ExportQuery(

@@ -170,7 +170,7 @@ def chart_points_of(
     zones = session.execute(select(Series.id, Series.zone).where(Series.id.in_(asked)))
     calendars = {series_id: calendar_of(zone) for series_id, zone in zones}
     if missing := [str(one) for one in asked if one not in calendars]:
-        raise NotFoundError(f"There is no series {', '.join(missing)}.")
+        raise NotFoundError("There is no series {missing}.", missing=", ".join(missing))
     return {one: _Chart(session, one, calendars[one], begin, end, most, counting).draw() for one in asked}
 
 

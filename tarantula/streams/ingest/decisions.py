@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.models import PutAside, Source, SourceState
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
@@ -33,7 +34,9 @@ def accept_text(session: Session, number: int, who: str, person: str | None = No
     try:
         value = typed_value(field, row.read, memory, config.masked_address, moment)
     except ValueParseError as error:
-        raise TarantulaError(f"It cannot be the value: {error} Set the kind of {field.key} first.") from error
+        raise TarantulaError(
+            "It cannot be the value: {error} Set the kind of {field} first.", error=error, field=field.key
+        ) from error
     _store(session, source.id, memory, row, value)
     if value.number is not None and value.kind in RANGED_KINDS:
         memory.usual.setdefault(row.field, {})[row.row] = extended_range(float(value.number), None)
@@ -66,10 +69,12 @@ def _undecided(session: Session, number: int, person: str | None) -> tuple[PutAs
     ).first()
     if found is None:
         raise NotFoundError(
-            f"There is no put-aside text with number {number}. `tarantula stream aside list` shows them."
+            "There is no put-aside text with number {number}. `tarantula stream aside list` shows them.", number=number
         )
     if found[0].decision is not None:
-        raise ConflictError(f"Number {number} was {found[0].decision} already.")
+        raise ConflictError(
+            "Number {number} was {decision} already.", number=number, decision=Message(found[0].decision)
+        )
     return found[0], found[1]
 
 
@@ -77,7 +82,7 @@ def _field(config: SourceConfig, row: PutAside) -> SourceField:
     for field in config.fields:
         if field.key == row.field:
             return field
-    raise ConflictError(f"{config.name} has no field {row.field} any more.")
+    raise ConflictError("{name} has no field {field} any more.", name=config.name, field=row.field)
 
 
 def _store(session: Session, source_id: int, memory: SourceMemory, row: PutAside, value: Value) -> None:

@@ -16,6 +16,7 @@ from sqlalchemy import select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.messages import Message, join_messages
 from tarantula.models import Source, SourceState
 from tarantula.publications.fields import split_words
 from tarantula.publications.notifications import (
@@ -60,15 +61,19 @@ class SourceStatusTracker:
 
     def read(self, missing: Mapping[str, str], doubts: Sequence[DoubtfulText]) -> None:
         """Record a reading, with the fields that were missing and the texts in doubt."""
-        sentences = [f"{doubt.field}: {doubt.why}" for doubt in doubts] + _by_reason(missing)
+        sentences = [Message("{field}: {why}", field=doubt.field, why=doubt.why) for doubt in doubts] + _by_reason(
+            missing
+        )
         if not sentences:
             self._state.misses, self._state.news = 0, None
             self._set(SourceStatus.READ, "")
             return
         more = len(sentences) - MAX_SENTENCES
-        shown = [*dict.fromkeys(sentences[:MAX_SENTENCES]), *([f"And {more} more."] if more > 0 else [])]
-        # One sentence a line: the web interface translates each separately.
-        self.missed(SourceStatus.DOUBTFUL if doubts else SourceStatus.MISSING, "\n".join(shown))
+        shown = [
+            *dict.fromkeys(sentences[:MAX_SENTENCES]),
+            *([Message("And {more} more.", more=more)] if more > 0 else []),
+        ]
+        self.missed(SourceStatus.DOUBTFUL if doubts else SourceStatus.MISSING, join_messages(shown))
 
     def missed(self, status: SourceStatus, sentence: str) -> None:
         """Record a failed or incomplete reading."""
@@ -91,7 +96,7 @@ def _by_reason(missing: Mapping[str, str]) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for key, why in missing.items():
         reasons.setdefault(why, []).append(key)
-    return [f"{', '.join(keys)}: {why}" for why, keys in reasons.items()]
+    return [Message("{keys}: {why}", keys=", ".join(keys), why=why) for why, keys in reasons.items()]
 
 
 class MissNotification(NamedTuple):
@@ -109,7 +114,7 @@ def send_miss_notifications(installation: Config, database: Database, now: datet
     count, until = 0, monotonic() + SEND_BUDGET_SECONDS
     while monotonic() < until and (notice := _claim(installation, database, now)) is not None:
         count += 1
-        failed = [address for address in notice.addresses if not send_message(notice.message, address)]
+        failed = [address for address in notice.addresses if not send_message(installation, notice.message, address)]
         with database.session() as session:
             state = session.get(SourceState, notice.source_id, with_for_update=True)
             # The source may have been read again, or have a newer notification, in the meantime.

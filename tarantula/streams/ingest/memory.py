@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import AdapterMemory
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.values.numbers import informative_texts
@@ -60,7 +61,9 @@ def extended_run(number: float, run: OutlierRun | None) -> OutlierRun:
 
 def outlier_sentence(number: float, usual: UsualRange) -> str:
     """Return why a value is in doubt."""
-    return f"{number:g} is far outside what is usual here, {usual[1]:g} to {usual[2]:g}."
+    return Message(
+        "{number:g} is far outside what is usual here, {low:g} to {high:g}.", number=number, low=usual[1], high=usual[2]
+    )
 
 
 @dataclass(slots=True)

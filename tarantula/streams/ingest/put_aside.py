@@ -44,14 +44,14 @@ def record_doubts(session: Session, source_id: int, doubts: Sequence[DoubtfulTex
                 row=doubt.row[:300],
                 at=at,
                 read=_shortened(doubt.text),
-                why=clean_text(doubt.why),
+                why=doubt.why,
                 times=0,
             )
             session.add(row)
             known.append(row)
         row.times += 1
         if row.decision is None:
-            row.at, row.read, row.why, is_undecided = at, _shortened(doubt.text), clean_text(doubt.why), True
+            row.at, row.read, row.why, is_undecided = at, _shortened(doubt.text), doubt.why, True
     session.flush()
     _delete_oldest(session, source_id)
     return is_undecided

@@ -12,6 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
+from tarantula.core.messages import Message
 from tarantula.models import Event, Source, SourceState
 from tarantula.store.bulk import chunks
 from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
@@ -44,9 +45,9 @@ from tarantula.streams.values.value import Value, ValueParseError
 
 TIEBREAK_MICROSECONDS = 10_000
 """Range after an entry's time in which it gets a free timestamp if others have the same."""
-EMPTY_SENTENCE = "The place where it should be is empty."
-MISSING_SENTENCE = "It was not found."
-NO_FIELDS_SENTENCE = "The source has no field, so nothing is stored. Add one."
+EMPTY_SENTENCE = Message("The place where it should be is empty.")
+MISSING_SENTENCE = Message("It was not found.")
+NO_FIELDS_SENTENCE = Message("The source has no field, so nothing is stored. Add one.")
 
 
 def ingest_reading(

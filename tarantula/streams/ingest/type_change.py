@@ -125,8 +125,10 @@ def _check_size(session: Session, source: Source, keys: list[str]) -> int:
     number = session.scalar(select(func.count()).select_from(events)) or 0
     if number > MAX_REPARSED_EVENTS:
         raise ConflictError(
-            f"There are more than {MAX_REPARSED_EVENTS:,} events of {', '.join(keys)}, too many to convert. "
-            "Shorten the retention of the source, or add a field with another key."
+            "There are more than {limit:,} events of {keys}, too many to convert. "
+            "Shorten the retention of the source, or add a field with another key.",
+            limit=MAX_REPARSED_EVENTS,
+            keys=", ".join(keys),
         )
     return number
 

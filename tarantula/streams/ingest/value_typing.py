@@ -70,10 +70,12 @@ def widened_kind(field: SourceField, text: str, memory: SourceMemory) -> SourceF
 def typed_value(field: SourceField, text: str, memory: SourceMemory, base_url: str, now: datetime) -> Value:
     """Parse a text as a value of a field; raise `ValueParseError` if it is none."""
     if len(text) > MAX_VALUE_CHARS:
-        raise ValueParseError(f"It has {len(text):,} characters, and a value has at most {MAX_VALUE_CHARS:,}.")
+        raise ValueParseError(
+            "It has {length:,} characters, and a value has at most {limit:,}.", length=len(text), limit=MAX_VALUE_CHARS
+        )
     kind = field.kind or ValueKind.TEXT
     history = memory.texts.get(field.key, ())
     value = parse_value(text, kind, field.unit, history, base_url=base_url, now=now)
     if value.number is not None and not isfinite(float(value.number)):
-        raise ValueParseError(f"{text[:40]} is larger than any number that can be drawn.")
+        raise ValueParseError("{text} is larger than any number that can be drawn.", text=text[:40])
     return value

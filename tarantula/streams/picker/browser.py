@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
-from tarantula.fetch.chromium import browser_settings, check_browser
+from tarantula.fetch.chromium import browser_response, browser_settings, check_browser
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.client import PickerClient, PickerRequest
@@ -44,9 +45,8 @@ _FORWARDED_HEADERS = (
     "authorization",
     "accept-language",
 )
-_DROPPED_HEADERS = frozenset(
-    {b"content-encoding", b"content-length", b"transfer-encoding", b"connection", b"set-cookie"}
-)
+OWN_COOKIES = frozenset({"set-cookie"})
+"""Left out, because cookies are stored one by one."""
 
 
 async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mapping[str, str]) -> None:
@@ -60,12 +60,19 @@ async def take_steps(page: Page, steps: Sequence[BrowserStep], variables: Mappin
             await _execute(page, step.action, where, value)
         except PlaywrightTimeout as error:
             raise TarantulaError(
-                f"Step {number} ({step.action} {step.where[:80]}) failed: "
-                f"nothing matches within {STEP_TIMEOUT_SECONDS:g} seconds."
+                "Step {number} ({action} {where}) failed: nothing matches within {limit:g} seconds.",
+                number=number,
+                action=step.action,
+                where=step.where[:80],
+                limit=STEP_TIMEOUT_SECONDS,
             ) from error
         except PlaywrightError as error:
             raise TarantulaError(
-                f"Step {number} ({step.action} {step.where[:80]}) failed: {_first_line(error)}"
+                "Step {number} ({action} {where}) failed: {error}",
+                number=number,
+                action=step.action,
+                where=step.where[:80],
+                error=_first_line(error),
             ) from error
         await wait_until_settled(page)
 
@@ -111,7 +118,7 @@ class PickerBrowser:
         steps: Sequence[BrowserStep],
         variables: Mapping[str, str],
         *,
-        allow_private: bool,
+        policy: EgressPolicy,
         headers: Mapping[str, str] = NO_HEADERS,
     ) -> SourceResponse:
         """Return the rendered page; raise `TarantulaError` if it cannot be rendered. *headers* are sent to the page's
@@ -119,7 +126,7 @@ class PickerBrowser:
         from playwright.async_api import Error as PlaywrightError
 
         await asyncio.to_thread(check_browser)
-        handler = _RequestHandler(self._client, origin_of(url), headers, allow_private)
+        handler = _RequestHandler(self._client, origin_of(url), headers, policy)
         try:
             async with self._turn, asyncio.timeout(RENDER_TIMEOUT_SECONDS), self._page(handler) as page:
                 await page.goto(url)
@@ -130,9 +137,11 @@ class PickerBrowser:
                     page.url, body[:LARGEST_BODY_BYTES], "text/html; charset=utf-8", datetime.now(UTC)
                 )
         except TimeoutError:
-            raise TarantulaError(f"It took longer than {RENDER_TIMEOUT_SECONDS:g} seconds. Try again later.") from None
+            raise TarantulaError(
+                "It took longer than {limit:g} seconds. Try again later.", limit=RENDER_TIMEOUT_SECONDS
+            ) from None
         except PlaywrightError as error:
-            raise TarantulaError(f"The browser could not show the page: {_first_line(error)}") from error
+            raise TarantulaError("The browser could not show the page: {error}", error=_first_line(error)) from error
 
     @asynccontextmanager
     async def _page(self, handler: _RequestHandler) -> AsyncIterator[Page]:
@@ -160,10 +169,10 @@ class PickerBrowser:
 class _RequestHandler:
     """Answer the requests of one page with our HTTP client, under the same rules as for the page."""
 
-    def __init__(self, client: PickerClient, origin: str, headers: Mapping[str, str], allow_private: bool) -> None:
+    def __init__(self, client: PickerClient, origin: str, headers: Mapping[str, str], policy: EgressPolicy) -> None:
         self._client = client
         self._origin, self._headers = origin, headers
-        self._allow_private = allow_private
+        self._policy = policy
         self._requests = 0
         self.first_error = ""
         self.shown = False
@@ -197,7 +206,7 @@ class _RequestHandler:
         return await self._client.get(
             PickerRequest(
                 url,
-                self._allow_private,
+                self._policy,
                 LARGEST_BODY_BYTES,
                 accept=headers.get("accept", "*/*"),
                 sent=sent,
@@ -215,16 +224,7 @@ class _RequestHandler:
             await route.fulfill(status=200, content_type="text/html", body=script)
             return
         self.shown = self.shown or route.request.is_navigation_request()
-        await route.fulfill(**_browser_response(exchange))
-
-
-def _browser_response(exchange: Exchange) -> dict[str, Any]:
-    kept = {
-        name.decode("latin-1"): value.decode("latin-1")
-        for name, value in exchange.headers
-        if name.lower() not in _DROPPED_HEADERS
-    }
-    return {"status": exchange.status, "headers": kept, "body": exchange.body}
+        await route.fulfill(**browser_response(exchange.status, exchange.headers, exchange.body, OWN_COOKIES))
 
 
 async def _store_cookies(route: Route, exchange: Exchange) -> None:

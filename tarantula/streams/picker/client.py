@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import UNREACHED_STATES
 from tarantula.core.urls import canonical, host_of, is_web, origin_of, redirect_target, server_of
-from tarantula.fetch.client import HttpClient
-from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.client import PUBLIC_ONLY, HttpClient
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.errors import DownloadError, FetchPostponed, PrivateAddress
 from tarantula.fetch.exchange import Exchange, FetchRequest
 from tarantula.fetch.politeness import Politeness
-from tarantula.fetch.resolver import is_public, look_up
 from tarantula.fetch.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
-from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, SourceRequest
+from tarantula.streams.sources.request import PLAIN_GET, SourceRequest, cross_origin_message
 
 VISIT_PAUSE_SECONDS = 0.25
 """Seconds between two requests to a server, unless its robots.txt asks for more; short, because a person waits."""
@@ -30,7 +30,7 @@ class PickerRequest:
     """A URL to fetch, and the limits of the request."""
 
     url: str
-    allow_private: bool = False
+    policy: EgressPolicy = PUBLIC_ONLY
     max_size: int = 5_000_000
     timeout: float = 30.0
     robots: bool = True
@@ -51,7 +51,7 @@ class PickerClient:
 
     def __init__(self, user_agent: str) -> None:
         self._user_agent = user_agent.encode()
-        self._clients = {allow: HttpClient(allow_private=allow, max_idle=16) for allow in (True, False)}
+        self._client = HttpClient(max_idle=16)
         self._robots = RobotsCache(MOST_REMEMBERED_SERVERS)
         self._politeness = Politeness(VISIT_PAUSE_SECONDS, MOST_REMEMBERED_SERVERS)
         self._servers: OrderedDict[str, _Server] = OrderedDict()
@@ -63,14 +63,15 @@ class PickerClient:
             async with asyncio.timeout(request.timeout):
                 return await self._follow(url, request)
         except TimeoutError:
-            raise TarantulaError(f"It took longer than {request.timeout:g} seconds. Try again later.") from None
+            raise TarantulaError(
+                "It took longer than {timeout:g} seconds. Try again later.", timeout=request.timeout
+            ) from None
         except DownloadError as error:
-            raise TarantulaError(error.reason) from error
+            raise TarantulaError(str(error)) from error
 
     async def close(self) -> None:
         """Close all connections."""
-        for client in self._clients.values():
-            await client.close()
+        await self._client.close()
 
     async def _follow(self, url: str, request: PickerRequest) -> Exchange:
         for _ in range(1 + request.redirects):
@@ -82,24 +83,30 @@ class PickerClient:
                 return exchange
             target = redirect_target(url, location.encode("latin-1"))
             if target is None or not is_web(target):
-                raise TarantulaError(f"{url} leads to {location[:200]!r}, which is not a web address.")
+                raise TarantulaError(
+                    "{url} leads to {location!r}, which is not a web address.", url=url, location=location[:200]
+                )
             request, url = _redirected(request, exchange.status, url, target), target
-        raise TarantulaError(f"{request.url} redirects more than {request.redirects} times.")
+        raise TarantulaError(
+            "{url} redirects more than {redirects} times.", url=request.url, redirects=request.redirects
+        )
 
     async def _check_robots(self, url: str, request: PickerRequest) -> None:
         rules = self._robots.get(url) or await self._fetch_robots(url, request)
         if not rules.allowed(url):
-            raise TarantulaError(rules.reason)
+            raise TarantulaError(str(rules.reason))
 
     async def _fetch_robots(self, url: str, request: PickerRequest) -> RobotsRules:
         robots = robots_url(url)
-        robots_request = PickerRequest(
-            robots, request.allow_private, MAX_ROBOTS_BYTES * 4, request.timeout, robots=False
-        )
+        robots_request = PickerRequest(robots, request.policy, MAX_ROBOTS_BYTES * 4, request.timeout, robots=False)
         try:
             exchange = await self._follow(robots, robots_request)
             rules = RobotsRules(exchange.status, exchange.body, robots)
+        except FetchPostponed:
+            raise
         except DownloadError as error:
+            if isinstance(error, PrivateAddress) and error.host == host_of(server_of(url)):
+                raise
             rules = RobotsRules(error.state if error.state in UNREACHED_STATES else 404, b"", robots, error.reason)
         except TarantulaError:
             rules = RobotsRules(404, b"", robots)
@@ -116,7 +123,7 @@ class PickerClient:
         async with server.turn:
             await _wait(name, server.free_at - _now())
             try:
-                exchange = await self._clients[request.allow_private].fetch(self._build_request(url, request))
+                exchange = await self._client.fetch(self._build_request(url, request))
                 self._politeness.answered(name, exchange.status, exchange.get(b"retry-after"))
             except DownloadError as error:
                 if error.state in UNREACHED_STATES:
@@ -131,13 +138,21 @@ class PickerClient:
         headers_by_name = {"accept": ("Accept", request.accept), **{one[0].lower(): one for one in sent.headers}}
         headers = [(name.encode(), value.encode("latin-1", "replace")) for name, value in headers_by_name.values()]
         headers.insert(0, (b"User-Agent", self._user_agent))
-        return FetchRequest(url, headers, sent.method, sent.body, timeout=request.timeout, max_size=request.max_size)
+        return FetchRequest(
+            url,
+            headers,
+            sent.method,
+            sent.body,
+            timeout=request.timeout,
+            max_size=request.max_size,
+            policy=request.policy,
+        )
 
 
 def _redirected(request: PickerRequest, status: int, url: str, target: str) -> PickerRequest:
     sent = request.sent.after_redirect(status, origin_of(url) == origin_of(target))
     if sent is None:
-        raise TarantulaError(CROSS_ORIGIN_ERROR.format(server=server_of(target)))
+        raise TarantulaError(cross_origin_message(server_of(target)))
     return replace(request, sent=sent)
 
 
@@ -146,18 +161,17 @@ def parse_address(typed: str) -> str:
     text = typed.strip()
     url = canonical(text if "://" in text else f"http://{text}") if text else None
     if url is None or not is_web(url):
-        raise TarantulaError(f"{typed[:100]!r} is not a web address. Write it as https://example.org/page.")
+        raise TarantulaError("{typed!r} is not a web address. Write it as https://example.org/page.", typed=typed[:100])
     return url
-
-
-def is_private_address(url: str) -> bool:
-    """Whether a server has a private address; resolves its name."""
-    return any(not is_public(address) for address in look_up(host_of(server_of(url))))
 
 
 async def _wait(server: str, seconds: float) -> None:
     if seconds > LONGEST_WAIT_SECONDS:
-        raise TarantulaError(f"The server {server} asks for a pause of {seconds:.0f} more seconds. Try again later.")
+        raise TarantulaError(
+            "The server {server} asks for a pause of {seconds:.0f} more seconds. Try again later.",
+            server=server,
+            seconds=seconds,
+        )
     await asyncio.sleep(max(seconds, 0))
 
 

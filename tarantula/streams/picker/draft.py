@@ -133,7 +133,7 @@ class SourceDraft:
             pick = pick_element(self._tree, number, part)
             same = [one for one in self.fields if one.pick is not None and _is_same(one.pick, pick)]
             if same:
-                raise TarantulaError(f"This was already picked: {same[0].title}.")
+                raise TarantulaError("This was already picked: {title}.", title=same[0].title)
             return self._add(DraftField(title_for(self._tree, pick), pick.text, guess_field([pick.text]), pick=pick))
 
     def add_value(self, title: str, text: str, place: Mapping[str, Any]) -> DraftField:
@@ -230,7 +230,7 @@ class SourceDraft:
 
     def _add(self, field: DraftField) -> DraftField:
         if len(self.fields) >= MOST_FIELDS:
-            raise TarantulaError(f"A source has at most {MOST_FIELDS} fields.")
+            raise TarantulaError("A source has at most {limit} fields.", limit=MOST_FIELDS)
         self.fields.append(field)
         try:
             self._update_plans()

@@ -28,7 +28,7 @@ def offers_of(response: SourceResponse) -> list[DocumentOffer]:
     name = adapter_for_response(response)
     if not name:
         kind = media_type(response.content_type)
-        raise TarantulaError(f"This is {kind}, which no adapter reads. Use another address.")
+        raise TarantulaError("This is {kind}, which no adapter reads. Use another address.", kind=kind)
     adapter = adapter_named(name)
     try:
         offers = [

@@ -14,6 +14,7 @@ from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import is_web, resolve
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.charset import decode_text
@@ -109,8 +110,10 @@ class PageTree:
         self.elements = [node for node in document.descendants if isinstance(node, Element)]
         if len(self.elements) > MOST_ELEMENTS:
             raise TarantulaError(
-                f"The page has {len(self.elements):,} elements; at most {MOST_ELEMENTS:,} can be shown. "
-                "Use selectors with `tarantula stream add`."
+                "The page has {count:,} elements; at most {limit:,} can be shown. "
+                "Use selectors with `tarantula stream add`.",
+                count=len(self.elements),
+                limit=MOST_ELEMENTS,
             )
 
     @classmethod
@@ -206,7 +209,9 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
     document = tree.document
     if (frames := document.select("frameset frame[src]")) or document.select_one("body") is None:
         named = ", ".join(filter(None, (resolve(url, frame.attr("src") or "") for frame in frames[:5])))
-        raise TarantulaError(f"The page consists of frames. Open one of them: {named or 'none has an address'}.")
+        raise TarantulaError(
+            "The page consists of frames. Open one of them: {named}.", named=named or "none has an address"
+        )
     base = document.base_url(url) or url
     title = document.select_one("title")
     page = SafePage(" ".join(title.text.split())[:200] if title is not None else "", "", "", _doctype(tree))
@@ -294,15 +299,15 @@ class PickerPage:
     response: SourceResponse
     tree: PageTree
     page: SafePage
-    allow_private: bool
-    """Whether stylesheets and images may be at private addresses, because the page itself is."""
+    policy: EgressPolicy
+    """Which addresses stylesheets and images may be at."""
 
     @classmethod
-    def from_response(cls, response: SourceResponse, *, allow_private: bool) -> PickerPage:
+    def from_response(cls, response: SourceResponse, policy: EgressPolicy) -> PickerPage:
         """Prepare a response for the picker."""
         # Two trees: one to read values from, and one that sanitising modifies.
         shown = safe_page(PageTree.of(response), response.url)
-        return cls(response, PageTree.of(response), shown, allow_private)
+        return cls(response, PageTree.of(response), shown, policy)
 
     async def sheet(self, number: int, client: PickerClient) -> str:
         """Return one stylesheet without references."""
@@ -323,10 +328,10 @@ class PickerPage:
         return exchange.body, kind
 
     async def _fetch(self, client: PickerClient, url: str, largest: int, accept: str) -> Exchange:
-        request = PickerRequest(url, self.allow_private, largest, PART_TIMEOUT_SECONDS, accept=accept)
+        request = PickerRequest(url, self.policy, largest, PART_TIMEOUT_SECONDS, accept=accept)
         exchange = await client.get(request)
         if exchange.status != 200:
-            raise TarantulaError(f"The server answered {exchange.status}.")
+            raise TarantulaError("The server answered {status}.", status=exchange.status)
         return exchange
 
 

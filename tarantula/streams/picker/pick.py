@@ -47,7 +47,7 @@ def pattern_for(text: str, part: str) -> str:
     part_text = " ".join(part.split())
     start = text.find(part_text) if part_text else -1
     if start < 0:
-        raise TarantulaError(f"{part[:80]!r} is not a part of the text.")
+        raise TarantulaError("{part!r} is not a part of the text.", part=part[:80])
     if part_text == text:
         return ""
     for pattern in _patterns(text, start, start + len(part_text)):
@@ -57,7 +57,7 @@ def pattern_for(text: str, part: str) -> str:
             and found[1].strip() == part_text
         ):
             return pattern
-    raise TarantulaError(f"{part[:80]!r} is ambiguous within the text. Choose a longer part.")
+    raise TarantulaError("{part!r} is ambiguous within the text. Choose a longer part.", part=part[:80])
 
 
 def _patterns(text: str, start: int, end: int) -> Iterator[str]:

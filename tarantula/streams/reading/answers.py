@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from http import HTTPStatus
 
+from tarantula.core.messages import Message
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import redirect_target
 from tarantula.fetch.errors import DownloadError, PrivateAddress, RefusedByRule
@@ -24,7 +25,7 @@ MAX_REDIRECTS = 5
 MAX_VALIDATOR_CHARS = 1000
 """Longer validators, such as an ETag, are ignored."""
 REDIRECT_STATUSES = frozenset({301, 302, 303, 307, 308})
-TOO_MANY_REDIRECTS = f"It was redirected more than {MAX_REDIRECTS} times."
+TOO_MANY_REDIRECTS = Message("It was redirected more than {limit} times.", limit=MAX_REDIRECTS)
 
 
 @dataclass(slots=True)
@@ -84,17 +85,20 @@ def read_source(source: FollowedSource, answer: SourceResponse) -> SourceReading
         return FailedReading(SourceStatus.UNREACHED, str(error)).without_secrets(source.config.variables)
     except Exception as error:
         logger.exception("The %s adapter failed on %s.", source.config.adapter, source.config.name)
-        return FailedReading(SourceStatus.UNREACHED, f"It could not be read ({type(error).__name__}): see the log.")
+        return FailedReading(
+            SourceStatus.UNREACHED,
+            Message("It could not be read ({error_type}): see the log.", error_type=type(error).__name__),
+        )
 
 
 def _failed_reading(error: Exception) -> FailedReading:
     if isinstance(error, RefusedByRule) and error.state == DocumentState.EXCLUDED_BY_ROBOTS:
-        return FailedReading(SourceStatus.REFUSED, error.reason)
+        return FailedReading(SourceStatus.REFUSED, str(error))
     if isinstance(error, PrivateAddress):
-        return FailedReading(SourceStatus.REFUSED, error.reason)
+        return FailedReading(SourceStatus.REFUSED, str(error))
     if isinstance(error, DownloadError):
-        return FailedReading(SourceStatus.UNREACHED, error.reason)
-    return FailedReading(SourceStatus.UNREACHED, f"It could not be fetched: {error}.")
+        return FailedReading(SourceStatus.UNREACHED, str(error))
+    return FailedReading(SourceStatus.UNREACHED, Message("It could not be fetched: {error}.", error=error))
 
 
 def _status_sentence(status: int) -> str:
@@ -102,7 +106,7 @@ def _status_sentence(status: int) -> str:
         words = f" ({HTTPStatus(status).phrase})"
     except ValueError:
         words = ""
-    return f"Its server answered with {status}{words}."
+    return Message("Its server answered with {status}{words}.", status=status, words=words)
 
 
 def _validators(visit: StreamVisit, exchange: Exchange) -> dict[str, str]:

@@ -5,7 +5,6 @@ To the Scrapy components it is what a collection is while an item is collected. 
 
 from __future__ import annotations
 
-import time
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
@@ -14,9 +13,11 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
+from tarantula.core.clock import SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.politeness import Politeness
 from tarantula.models import Source, SourceState
 from tarantula.scope.servers import ServerSettings
@@ -57,6 +58,8 @@ class StreamReader:
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
         self.database = database
+        self.egress = EgressPolicy.of(installation)
+        """Which addresses may be connected to without a source that names or allows others."""
         self.queue = self.frontier = VisitQueue()
         self._delays = ServerDelays()
         self.politeness = Politeness(1.0)
@@ -74,11 +77,17 @@ class StreamReader:
         self._leases = ReaderLeases()
         self._writer: ReadingWriter | None = None
         self._source_table = SourceTable()
+        self._clock = SteadyClock()
 
     @property
     def writer(self) -> ReadingWriter:
         assert self._writer is not None, "reading was not begun"
         return self._writer
+
+    @property
+    def is_drained(self) -> bool:
+        """Whether this machine is being emptied: another one reads."""
+        return self._leases.is_drained
 
     @property
     def may_visit(self) -> bool:
@@ -91,7 +100,10 @@ class StreamReader:
         self._on_work = on_work
         with self.database.session() as session:
             self._leases.join(session.connection())
-        self._writer = ReadingWriter(self.database.engine, self._leases, loop, self._apply_result, self._source_table)
+        self.database.log_outages()
+        self._writer = ReadingWriter(
+            self.database.leasing_engine, self._leases, loop, self._apply_result, self._source_table
+        )
         self._servers = ServerLeaseManager(self.queue, self.politeness, self._writer, loop, on_work)
         self._writer.start()
 
@@ -103,9 +115,14 @@ class StreamReader:
             with self.database.session() as session:
                 self._leases.leave(session.connection())
 
+    def egress_of(self, visit: StreamVisit) -> EgressPolicy:
+        """Return which addresses a visit may connect to, redirects included: its source names or allows more."""
+        source = visit.sources[0]
+        return EgressPolicy.of(self.installation, [source.url], allow_private=source.config.allow_private)
+
     def now(self) -> int:
         """Return the current time in microseconds since 1970."""
-        return int(time.time() * SECOND)
+        return int(self._clock.time() * SECOND)
 
     def next(self) -> StreamVisit | None:
         """Return the next visit that is allowed now; ``None`` if there is none."""
@@ -181,6 +198,11 @@ class StreamReader:
         self.queue.put(onward)
         self._on_work()
 
+    def postpone(self, visit: StreamVisit) -> None:
+        """Queue a visit again that could not be made, for when the pause of its server is over."""
+        self.queue.put(visit)
+        self._on_work()
+
     async def store(self, attempt: ReadAttempt) -> IngestResult | None:
         """Store the outcome of one source; its visit is rescheduled when all of its sources are stored."""
         source, outcome, at, visit = attempt.source, attempt.outcome, attempt.at, attempt.visit
@@ -239,6 +261,8 @@ class StreamReader:
             self._on_work()
 
     def _apply(self, changes: SourceTableChanges) -> None:
+        if changes.is_complete:
+            changes = self._compared(changes)
         for identity in changes.gone:
             source = self._followed.pop(identity, None)
             if source is not None:
@@ -255,6 +279,16 @@ class StreamReader:
             if due <= now and source.read_at is not None and source.due_at:
                 due = spread_late(late.setdefault(source.url, len(late)), now, source.config.interval)
             self._schedule(source, due)
+
+    def _compared(self, changes: SourceTableChanges) -> SourceTableChanges:
+        """Return the differences between all sources of the table and those that are followed."""
+        now = {source.id: source.revision for source in changes.new}
+        before = {source.id: source.revision for source in self._followed.values()}
+        return SourceTableChanges(
+            new=[source for source in changes.new if before.get(source.id) != source.revision],
+            gone=[identity for identity, revision in before.items() if now.get(identity) != revision],
+            settings=changes.settings,
+        )
 
     def _first_due(self, source: FollowedSource, now: int) -> int:
         """Return the first due time of a source in this process: now, if it is overdue."""

@@ -36,6 +36,8 @@ class SourceTableChanges:
     """Added or changed sources."""
     gone: list[int] = field(default_factory=list)
     """Ids of sources that were removed, paused or changed."""
+    is_complete: bool = False
+    """Whether *new* has all sources that are read, instead of those that were added or changed."""
     settings: dict[str, ServerSettings] | None = None
     """Server settings, if they changed."""
 
@@ -46,12 +48,12 @@ class SourceTable:
     def __init__(self) -> None:
         self._sums: tuple[int | None, ...] = ()
         self._revisions: dict[int, int] = {}
-        self._settings: dict[str, ServerSettings] = {}
+        self._settings: dict[str, ServerSettings] | None = None
         self._full_scan_at = 0.0
 
     def reset(self) -> None:
-        """Reload everything at the next look: another process may have read meanwhile."""
-        self._sums, self._revisions = (), {}
+        """Reload everything at the next look: another process may have read, or the changes were not delivered."""
+        self._sums, self._revisions, self._settings = (), {}, None
 
     def record(self, result: IngestResult) -> None:
         """Record a revision of our own as known, unless another process changed the source just before."""
@@ -64,6 +66,7 @@ class SourceTable:
         sums = tuple(session.execute(select(func.count(), func.sum(Source.id), func.sum(Source.revision))).one())
         if sums == self._sums and monotonic() < self._full_scan_at:
             return changes
+        changes.is_complete = not self._sums
         self._sums, self._full_scan_at = sums, monotonic() + FULL_SCAN_SECONDS
         rows = session.execute(select(Source.id, Source.revision).where(Source.is_paused.is_(False)))
         now = dict(rows.all())

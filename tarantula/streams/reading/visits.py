@@ -19,7 +19,7 @@ from tarantula.fetch.errors import InvalidResponse
 from tarantula.streams.adapters.base import AdapterMemory
 from tarantula.streams.history.buckets import SECOND
 from tarantula.streams.sources.config import SourceConfig
-from tarantula.streams.sources.request import CROSS_ORIGIN_ERROR, PLAIN_GET, RequestMethod, SourceRequest
+from tarantula.streams.sources.request import PLAIN_GET, RequestMethod, SourceRequest, cross_origin_message
 
 LATE_READINGS_PER_SECOND = 100
 """Maximum rate at which sources that are overdue at the start are read."""
@@ -117,8 +117,6 @@ class StreamVisit:
     """Set for a visit that occupies the server for a request made elsewhere (by the browser); resolved when its turn
     comes.
     """
-    may_be_private: bool = True
-    """Whether private addresses are allowed: for the source's own server, and for others if that one is private."""
     sent: SourceRequest = PLAIN_GET
     """Method, headers and body of the request."""
     ended_at: int = 0
@@ -150,11 +148,9 @@ class StreamVisit:
         names = (("etag", "If-None-Match"), ("last_modified", "If-Modified-Since"))
         return {header: known[name] for name, header in names if name in known}
 
-    def redirected_to(self, url: str, status: int, is_private: bool) -> StreamVisit:
+    def redirected_to(self, url: str, status: int) -> StreamVisit:
         """Return the visit that a redirect leads to; raise `InvalidResponse` if the request must not go there."""
         sent = self.sent.after_redirect(status, origin_of(url) == origin_of(self.url))
         if sent is None:
-            raise InvalidResponse(CROSS_ORIGIN_ERROR.format(server=server_of(url)))
-        server = server_of(url)
-        may = self.config.allow_private or is_private or server == self.server
-        return StreamVisit((*self.key, url), url, server, self.sources, self.hops + 1, may_be_private=may, sent=sent)
+            raise InvalidResponse(cross_origin_message(server_of(url)))
+        return StreamVisit((*self.key, url), url, server_of(url), self.sources, self.hops + 1, sent=sent)

@@ -159,6 +159,7 @@ class ReadingWriter(GroupCommitThread[ReadingGroup, ReadingGroupResult]):
 
     def _beat(self, session: Session, result: ReadingGroupResult) -> None:
         connection = session.connection()
+        self._leases.paused_for = self.paused_for
         result.lost = self._leases.beat(connection)
         result.is_reading = self._leases.is_reading(connection)
         if not result.is_reading:

@@ -9,6 +9,7 @@ from itertools import islice
 
 from turbohtml import Element, Text
 
+from tarantula.core.messages import Message
 from tarantula.streams.relocate.fingerprint import (
     ElementFingerprint,
     TextReader,
@@ -203,22 +204,26 @@ class ElementSearch:
     def _another_all(self) -> LocateResult:
         matching = [one for one in self._candidates if one.is_selected or one.has_unique_name]
         now = _quoted([words for words in page_topic(self._document) if words])
-        why = f"The page was about {_quoted([words for words in self._known.about if words])}, and is now about {now}."
+        why = Message(
+            "The page was about {before}, and is now about {now}.",
+            before=_quoted([words for words in self._known.about if words]),
+            now=now,
+        )
         return _doubtful(_best(matching), why) if matching else NotLocated(why)
 
     def _by_labels(self, same: list[ElementCandidate]) -> LocateResult:
         one = self._single(same)
         if one is None:
-            return _doubtful(_best(same), f"{len(same)} values on the page have the same labels.")
+            return _doubtful(_best(same), Message("{count} values on the page have the same labels.", count=len(same)))
         if contradiction := self._contradiction(one):
             return _doubtful(one, contradiction)
         if self._known.shared and not (one.is_selected and one.on_path):
-            return _doubtful(one, "Other values had the same labels, and it is no longer in its place.")
+            return _doubtful(one, Message("Other values had the same labels, and it is no longer in its place."))
         headings = [self._known.labels[where] for where in HEADING_KEYS if where in self._known.labels]
         under_known_heading = any(heading in one.labels.values() for heading in headings)
         if one.is_selected or one.has_unique_name or one.is_in_place or under_known_heading:
             return _located(one)
-        return _doubtful(one, "Only its labels are the same; everything around it is new.")
+        return _doubtful(one, Message("Only its labels are the same; everything around it is new."))
 
     def _with_other_labels(self, like: list[ElementCandidate]) -> LocateResult:
         one = _best(like)
@@ -229,17 +234,27 @@ class ElementSearch:
             if as_before and alone and not self._contradiction(one):
                 return _located(one)
         if not (one.is_selected or one.has_unique_name):
-            return NotLocated(f"{_quoted(self._known.marks)} is not on the page, or no matching value is next to it.")
+            return NotLocated(
+                Message(
+                    "{marks} is not on the page, or no matching value is next to it.", marks=_quoted(self._known.marks)
+                )
+            )
         now = [label for label in one.labels.values() if label not in self._known.labels.values()]
         before = _quoted(self._known.marks)
-        reason = f"{before} was next to it; now it is {_quoted(now)}." if now else f"{before} was next to it."
+        reason = (
+            Message("{before} was next to it; now it is {now}.", before=before, now=_quoted(now))
+            if now
+            else Message("{before} was next to it.", before=before)
+        )
         return _doubtful(one, reason)
 
     def _by_position(self, like: list[ElementCandidate]) -> LocateResult:
         sure = [one for one in like if (one.is_selected or one.has_unique_name) and one.is_in_place]
         one = self._single(sure)
         if one is None or one.paths_differ:
-            return _doubtful(_best(like), "The page has changed, and the value was identified only by its place.")
+            return _doubtful(
+                _best(like), Message("The page has changed, and the value was identified only by its place.")
+            )
         contradiction = self._contradiction(one)
         return _doubtful(one, contradiction) if contradiction else _located(one)
 
@@ -287,24 +302,31 @@ class ElementSearch:
         known = self._known
         named = [other for other in self._candidates if other.has_unique_name and other.text != one.text]
         if named and not one.has_unique_name:
-            return f"The element with its name has another text now: {named[0].text[:60]!r}."
+            return Message("The element with its name has another text now: {text!r}.", text=named[0].text[:60])
         is_rival = one.text != known.last and one.text in known.rivals and self._page.texts.count(one.text) == 1
         if is_rival and known.last in self._page.texts:
-            return "It is the text that was next to it, and its own text is elsewhere on the page."
+            return Message("It is the text that was next to it, and its own text is elsewhere on the page.")
         if landmark_of(one.element) != known.landmark and not one.is_selected:
-            return "It is in another part of the page."
+            return Message("It is in another part of the page.")
         width = FAR_OUTSIDE_FACTOR if one.is_selected and one.is_unchanged else 1.0
         number = number_in(one.text) if shape_of(one.text).count("9") == 1 else None
         if number is not None and not is_usual(number, known.numbers, width):
-            return f"The page has changed, and {one.text[:60]!r} is far outside the usual range."
+            return Message("The page has changed, and {text!r} is far outside the usual range.", text=one.text[:60])
         return ""
 
     def _without_match(self) -> LocateResult:
         matching = [one for one in self._candidates if one.is_selected or one.has_unique_name]
         if not matching:
-            return NotLocated("Nothing on the page matches its selector or its fingerprint.")
+            return NotLocated(Message("Nothing on the page matches its selector or its fingerprint."))
         one = _best(matching)
-        return _doubtful(one, f"In place of texts such as {self._known.last[:60]!r} there is now {one.text[:60]!r}.")
+        return _doubtful(
+            one,
+            Message(
+                "In place of texts such as {before!r} there is now {text!r}.",
+                before=self._known.last[:60],
+                text=one.text[:60],
+            ),
+        )
 
     def _is_translated(self) -> bool:
         now = language_of(self._document)

@@ -8,6 +8,7 @@ from itertools import islice
 
 from turbohtml import Document, Element
 
+from tarantula.core.messages import Message
 from tarantula.streams.relocate.page_text import as_label, as_title, text_of
 from tarantula.streams.selectors import select_css
 from tarantula.streams.texts import fold_text
@@ -201,15 +202,19 @@ def find_table(document: Document, selector: str, titles: AbstractSet[str], rows
     chosen = [table for element in fitting if (table := _table_of(element)) is not None]
     if not titles and not rows:
         return (
-            grid_of(chosen[0]) if len(chosen) == 1 else f"The selector matches {len(chosen) or 'no'} tables, not one."
+            grid_of(chosen[0])
+            if len(chosen) == 1
+            else Message("The selector matches {count} tables, not one.", count=len(chosen) or Message("no"))
         )
     for tables in (chosen, document.select("table")[:MOST_TABLES]):
         grids = [grid for table in tables if _has_titles(grid := grid_of(table), titles, rows)]
         if len(grids) == 1:
             return grids[0]
         if len(grids) > 1:
-            return f"{len(grids)} tables on the page have these titles. Set a selector that matches one."
-    return grid_of(chosen[0]) if len(chosen) == 1 else "No table on the page has all these titles."
+            return Message(
+                "{count} tables on the page have these titles. Set a selector that matches one.", count=len(grids)
+            )
+    return grid_of(chosen[0]) if len(chosen) == 1 else Message("No table on the page has all these titles.")
 
 
 def _table_of(element: Element) -> Element | None:

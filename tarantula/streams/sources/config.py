@@ -20,8 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.times import parse_duration
 from tarantula.core.urls import canonical, is_web
 from tarantula.publications.fields import AddressesField, TextField, at_least, more_than_zero
@@ -45,7 +46,7 @@ PERSONAL_PREFIX = "user"
 _PART = re.compile(r"[a-z0-9][a-z0-9_-]*")
 SHORTEST_INTERVAL_SECONDS = 1.0
 LONGEST_INTERVAL_SECONDS = 366 * 86400
-INTERVAL_ERROR = "The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d."
+INTERVAL_ERROR = Message("The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d.")
 STORED_CONTEXT = {"stored": True}
 """Validation context for stored configurations, which are not validated again."""
 FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
@@ -58,8 +59,11 @@ def check_source_name(name: str) -> str:
     lower = name.strip().lower()
     if len(lower) > LONGEST_SOURCE_NAME or not all(_PART.fullmatch(part) for part in lower.split(".")):
         raise ValueError(
-            f"{name[:80]!r} is not a valid source name. Use words of letters, digits, - and _, "
-            "separated by dots, for example weather.lisboa."
+            Message(
+                "{name!r} is not a valid source name. Use words of letters, digits, - and _, "
+                "separated by dots, for example weather.lisboa.",
+                name=name[:80],
+            )
         )
     return lower
 
@@ -133,14 +137,19 @@ class BrowserStep(BaseModel):
     def _check_target(self, info: ValidationInfo) -> Self:
         if not self.where.strip() and info.context != STORED_CONTEXT:
             what = "an address" if self.action is BrowserAction.GO else "a CSS selector"
-            raise ValueError(f"The step {self.action} needs a target: write {what} behind it.")
+            raise ValueError(
+                Message("The step {action} needs a target: write {what} behind it.", action=self.action, what=what)
+            )
         return self
 
 
 def _check_key(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise ValueError(
-            f"{key[:80]!r} is not a valid field key. Use small letters, digits and _, starting with a letter."
+            Message(
+                "{key!r} is not a valid field key. Use small letters, digits and _, starting with a letter.",
+                key=key[:80],
+            )
         )
     return key
 
@@ -216,20 +225,20 @@ class SourceConfig(BaseModel):
     """Whether only the owner sees the source."""
     paused: bool = False
     """Whether reading is paused."""
-    misses: Annotated[int, AfterValidator(at_least(1, "The misses"))] = 3
+    misses: Annotated[int, AfterValidator(at_least(1, Message("The misses")))] = 3
     """Number of readings in a row without a value before people are notified."""
     notify: AddressesField = Field(default_factory=list)
     """Apprise addresses to notify when a value is not found any more."""
-    delay: Annotated[float, AfterValidator(at_least(0, "The delay"))] = 1.0
+    delay: Annotated[float, AfterValidator(at_least(0, Message("The delay")))] = 1.0
     """Seconds between two requests to the server."""
-    timeout: Annotated[float, AfterValidator(more_than_zero("The timeout"))] = 30.0
+    timeout: Annotated[float, AfterValidator(more_than_zero(Message("The timeout")))] = 30.0
     """Timeout of one reading, in seconds."""
-    max_size: Annotated[int, AfterValidator(more_than_zero("The maximum size"))] = 5_000_000
+    max_size: Annotated[int, AfterValidator(more_than_zero(Message("The maximum size")))] = 5_000_000
     """Maximum size of the response, in bytes."""
     robots: bool = True
     """Whether robots.txt is obeyed."""
     allow_private: bool = False
-    """Whether redirects to private addresses are allowed from a public server."""
+    """Whether private addresses may be visited other than the address that the URL itself is."""
     retention: Retention = Field(default_factory=Retention)
     """How long readings are kept."""
 
@@ -259,7 +268,9 @@ class SourceConfig(BaseModel):
         """Canonical form of `address`; raises `TarantulaError` if it is not a web address."""
         url = canonical(self.address)
         if url is None or not is_web(url):
-            raise TarantulaError(f"{self.url[:200]!r} is not a web address. Write it as http://example.org/page.")
+            raise TarantulaError(
+                "{url!r} is not a web address. Write it as http://example.org/page.", url=self.url[:200]
+            )
         return url
 
     @field_validator("headers")
@@ -280,7 +291,7 @@ class SourceConfig(BaseModel):
     @classmethod
     def _check_render(cls, render: bool, info: ValidationInfo) -> bool:
         if render and info.context != STORED_CONTEXT and info.data.get("method") == RequestMethod.POST:
-            raise ValueError("A browser can only use GET. Choose GET, or do not render the page.")
+            raise ValueError(Message("A browser can only use GET. Choose GET, or do not render the page."))
         return render
 
     @model_validator(mode="after")
@@ -291,12 +302,12 @@ class SourceConfig(BaseModel):
             return self
         keys = [field.key for field in self.fields]
         if len(keys) > MOST_FIELDS:
-            raise ValueError(f"A source has at most {MOST_FIELDS} fields.")
+            raise ValueError(Message("A source has at most {limit} fields.", limit=MOST_FIELDS))
         for key in keys:
             if keys.count(key) > 1:
-                raise ValueError(f"Two fields have the key {key}. Give each field its own key.")
+                raise ValueError(Message("Two fields have the key {key}. Give each field its own key.", key=key))
         if self.steps and not self.render:
-            raise ValueError("Steps need a browser: set render.")
+            raise ValueError(Message("Steps need a browser: set render."))
         check_adapter(self)
         _check_addresses(self)
         return self
@@ -326,4 +337,4 @@ def _validated(values: Mapping[str, Any], context: Mapping[str, bool] | None = N
     try:
         return SourceConfig.model_validate(dict(values), context=context)
     except ValidationError as error:
-        raise messages.validation_error(error, SourceConfig.model_fields) from error
+        raise validation.validation_error(error, SourceConfig.model_fields) from error

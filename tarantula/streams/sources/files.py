@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message, join_messages
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.sources.request import is_secret
 
@@ -39,9 +40,9 @@ def from_text(text: str) -> list[SourceConfig]:
                 raise TarantulaError("A source is a table.")
             configs.append(parse_source({**table, "name": name}))
         except TarantulaError as error:
-            problems += [f"{name}: {line}" for line in str(error).splitlines()]
+            problems += [Message("{name}: {line}", name=name, line=line) for line in Message(str(error)).lines()]
     if problems:
-        raise TarantulaError("\n".join(problems))
+        raise TarantulaError(join_messages(problems))
     return configs
 
 
@@ -49,7 +50,7 @@ def _parse_document(text: str) -> dict[str, Any]:
     try:
         document = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except (ValueError, tomllib.TOMLDecodeError) as error:
-        raise TarantulaError(f"This is neither TOML nor JSON: {error}.") from error
+        raise TarantulaError("This is neither TOML nor JSON: {error}.", error=error) from error
     return document if isinstance(document, dict) else {}
 
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, defer
 
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
 from tarantula.streams.sources.config import (
     PERSONAL_PREFIX,
@@ -28,7 +29,6 @@ FETCH_BATCH_ROWS = 1000
 """Sources fetched from the database at a time."""
 _NEW_STATE: dict[str, Any] = {
     "status": SourceStatus.NEW,
-    "sentence": "",
     "misses": 0,
     "due_at": 0,
     "stamp": 0,
@@ -59,7 +59,9 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
     if source is None:
         known = session.scalars(select(Source.name).where(visible_to(person)))
         near = messages.did_you_mean(name, known)
-        message = f"There is no source {name[:200]!r}.{near} `tarantula stream list` shows them."
+        message = Message(
+            "There is no source {name!r}.{hint} `tarantula stream list` shows them.", name=name[:200], hint=near
+        )
         raise NotFoundError(message, fields={"source": message})
     return source
 
@@ -100,7 +102,7 @@ def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
             session.add(source)
             session.flush()
     except IntegrityError as error:
-        message = f"A source {config.name} already exists. Choose another name."
+        message = Message("A source {name} already exists. Choose another name.", name=config.name)
         raise ConflictError(message, fields={"name": message}) from error
     session.add(SourceState(source_id=source.id, **_NEW_STATE))
     session.flush()
@@ -158,7 +160,9 @@ def _check_owner(name: str, owner: str) -> None:
     parts = name.split(".")
     if parts[0] == PERSONAL_PREFIX and (len(parts) < 3 or (owner and parts[1] != owner.lower())):
         own = f"{PERSONAL_PREFIX}.{owner.lower() or 'ana'}.{parts[-1]}"
-        message = (
-            f"Names that begin with {PERSONAL_PREFIX} are reserved for personal sources. Use a name such as {own}."
+        message = Message(
+            "Names that begin with {personal_prefix} are reserved for personal sources. Use a name such as {own}.",
+            personal_prefix=PERSONAL_PREFIX,
+            own=own,
         )
         raise TarantulaError(message, fields={"name": message})

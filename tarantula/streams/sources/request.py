@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, quote, quote_plus
 from xml.sax.saxutils import escape
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 
 VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 SECRET_PLACEHOLDER = "•••"
@@ -29,9 +30,6 @@ RESERVED_HEADERS = frozenset(
     "upgrade user-agent".split()
 )
 """Headers about Tarântula or the connection, which a source cannot set."""
-CROSS_ORIGIN_ERROR = (
-    "It was redirected to {server}, but headers and body are sent only to the source's own server. Use the new address."
-)
 JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "text/xml; charset=utf-8"
 METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
 """Redirect statuses that keep the method and body: RFC 9110, 15.4."""
@@ -48,6 +46,15 @@ _ESCAPES: dict[str, Callable[[str], str]] = {
 }
 
 
+def cross_origin_message(server: str) -> Message:
+    """Return why a redirect to another server was not followed."""
+    return Message(
+        "It was redirected to {server}, but headers and body are sent only to the source's own server. "
+        "Use the new address.",
+        server=server,
+    )
+
+
 def fill_variables(template: str, variables: Mapping[str, str], escape_value: Callable[[str], str] = str) -> str:
     """Replace variables in braces by their values; raise `TarantulaError` for a variable without a value.
 
@@ -56,7 +63,7 @@ def fill_variables(template: str, variables: Mapping[str, str], escape_value: Ca
 
     def value(found: re.Match[str]) -> str:
         if found[1] not in variables:
-            raise TarantulaError(f"The variable {found[1]} has no value. Give it one.")
+            raise TarantulaError("The variable {found} has no value. Give it one.", found=found[1])
         return escape_value(variables[found[1]])
 
     return VARIABLE.sub(value, template)
@@ -93,7 +100,19 @@ def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def redact_secrets(text: str, variables: Mapping[str, str]) -> str:
-    """Return a text with the values of secret variables masked."""
+    """Return a text with the values of secret variables masked; a message stays one."""
+    plain = _redacted(text, variables)
+    if isinstance(text, Message):
+        values = {
+            name: redact_secrets(value, variables) if isinstance(value, str) else value
+            for name, value in text.parameters.items()
+        }
+        message = Message(_redacted(text.template, variables), **values)
+        return message if message == plain else plain
+    return plain
+
+
+def _redacted(text: str, variables: Mapping[str, str]) -> str:
     for name, value in variables.items():
         if is_secret(name) and value:
             for encoded in (value, quote(value, safe=""), quote(value), quote_plus(value)):
@@ -150,29 +169,35 @@ def check_method(value: object) -> object:
     """Return the method in upper case; raise `ValueError` if it is not GET or POST."""
     method = str(value).strip().upper()
     if method not in RequestMethod.__members__:
-        raise ValueError(f"{str(value)[:40]!r} is not a supported method. Choose GET or POST.")
+        raise ValueError(Message("{value!r} is not a supported method. Choose GET or POST.", value=str(value)[:40]))
     return method
 
 
 def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> None:
     """Raise `ValueError` for headers that are invalid, reserved, or that contain a secret in clear text."""
     if len(headers) > MOST_HEADERS:
-        raise ValueError(f"A source has at most {MOST_HEADERS} headers.")
+        raise ValueError(Message("A source has at most {limit} headers.", limit=MOST_HEADERS))
     if len({name.lower() for name in headers}) < len(headers):
-        raise ValueError("Two headers have the same name. Remove one of them.")
+        raise ValueError(Message("Two headers have the same name. Remove one of them."))
     for name, template in headers.items():
         if not _TOKEN.fullmatch(name) or len(name) > 100:
-            raise ValueError(f"{name[:40]!r} is not a valid header name. Example: X-API-Key.")
+            raise ValueError(Message("{name!r} is not a valid header name. Example: X-API-Key.", name=name[:40]))
         if name.lower() in RESERVED_HEADERS:
-            raise ValueError(f"The header {name} is set by Tarântula. Remove it.")
+            raise ValueError(Message("The header {name} is set by Tarântula. Remove it.", name=name))
         if is_secret_header(name) and not has_secret_variable(template):
             raise ValueError(
-                f"The header {name} is a secret. Write {{token}} in its place, and set the variable token."
+                Message(
+                    "The header {name} is a secret. Write {{token}} in its place, and set the variable token.",
+                    name=name,
+                )
             )
         value = _filled_header(template, variables)
         if not value.isprintable() or len(value) > LONGEST_HEADER or not _is_latin(value):
             raise ValueError(
-                f"The value of the header {name} is too long, or contains characters that headers cannot have."
+                Message(
+                    "The value of the header {name} is too long, or contains characters that headers cannot have.",
+                    name=name,
+                )
             )
 
 
@@ -181,19 +206,25 @@ def check_body(method: str, headers: Mapping[str, str], body: str, variables: Ma
     if not body:
         return
     if method == RequestMethod.GET:
-        raise ValueError("A body can only be sent with POST. Choose POST, or remove the body.")
+        raise ValueError(Message("A body can only be sent with POST. Choose POST, or remove the body."))
     if len(body) > LONGEST_BODY:
-        raise ValueError(f"The body can have at most {LONGEST_BODY:,} characters.")
+        raise ValueError(Message("The body can have at most {limit:,} characters.", limit=LONGEST_BODY))
     try:
         filled_body = _fill_body(headers, body, variables)
     except TarantulaError as error:
-        raise ValueError(f"{error} Put a space after braces that are not a variable: {{ like this }}.") from None
+        raise ValueError(
+            Message("{error} Put a space after braces that are not a variable: {{ like this }}.", error=error)
+        ) from None
     kind = _body_format(headers, body)
     if kind == "json":
         _check_json(filled_body)
     for name, value in _named_values(kind, body):
         if value and is_secret_body_field(name) and not has_secret_variable(value):
-            raise ValueError(f"The {name} in it is a secret. Write {{token}} in its place, and set the variable token.")
+            raise ValueError(
+                Message(
+                    "The {name} in it is a secret. Write {{token}} in its place, and set the variable token.", name=name
+                )
+            )
 
 
 def _check_json(text: str) -> None:
@@ -203,10 +234,14 @@ def _check_json(text: str) -> None:
         # The error text could quote a secret: report only its position.
         line, column = error.lineno, error.colno
         raise ValueError(
-            f"The body is not valid JSON (line {line}, character {column}). Names need double quotes."
+            Message(
+                "The body is not valid JSON (line {line}, character {column}). Names need double quotes.",
+                line=line,
+                column=column,
+            )
         ) from None
     except RecursionError:
-        raise ValueError("The body is nested too deeply.") from None
+        raise ValueError(Message("The body is nested too deeply.")) from None
 
 
 def _filled_header(template: str, variables: Mapping[str, str]) -> str:

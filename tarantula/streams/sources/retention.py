@@ -9,7 +9,7 @@ from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, PlainSerializer, PlainValidator, model_validator
 
-from tarantula.core.messages import did_you_mean
+from tarantula.core.messages import Message, did_you_mean
 from tarantula.core.times import format_duration, parse_duration
 
 FOREVER = "forever"
@@ -75,7 +75,7 @@ def parse_limit(value: object) -> RetentionLimit:
 def _add_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
     if rows := _ROWS.fullmatch(part):
         if not 0 < int(rows[1]) <= MOST_KEPT_ROWS:
-            raise ValueError(f"{part!r}: keep at least one row, or write {FOREVER}.")
+            raise ValueError(Message("{part!r}: keep at least one row, or write {limit}.", part=part, limit=FOREVER))
         return limit._replace(rows=int(rows[1]))
     years = _YEARS.fullmatch(part)
     try:
@@ -84,7 +84,11 @@ def _add_part(limit: RetentionLimit, part: str, text: str) -> RetentionLimit:
         seconds = None
     if seconds is None:
         raise ValueError(
-            f"{text[:40]!r} is not a retention limit. Write it as 30d, 1y, 100000rows, 30d,100000rows or {FOREVER}."
+            Message(
+                "{text!r} is not a retention limit. Write it as 30d, 1y, 100000rows, 30d,100000rows or {limit}.",
+                text=text[:40],
+                limit=FOREVER,
+            )
         )
     return limit._replace(seconds=seconds)
 
@@ -136,8 +140,13 @@ class Retention(BaseModel):
                 continue
             if under.seconds is None or under.seconds > above.seconds:
                 raise ValueError(
-                    f"{coarser.plural.capitalize()} would be deleted sooner than {finer.plural}, "
-                    f"from which they are built. Keep {coarser.plural} at least as long."
+                    Message(
+                        "{Coarser} would be deleted sooner than {finer}, "
+                        "from which they are built. Keep {coarser} at least as long.",
+                        Coarser=coarser.plural.capitalize(),
+                        finer=finer.plural,
+                        coarser=coarser.plural,
+                    )
                 )
         return self
 
@@ -149,7 +158,13 @@ def parse_retention(text: str) -> dict[str, str]:
         name, equals, limit = word.partition("=")
         if not equals or name.lower() not in known:
             near = did_you_mean(name, known)
-            raise ValueError(f"{word[:40]!r} is not a retention setting.{near} Write it as events=30d minutes=1y.")
+            raise ValueError(
+                Message(
+                    "{word!r} is not a retention setting.{hint} Write it as events=30d minutes=1y.",
+                    word=word[:40],
+                    hint=near,
+                )
+            )
         limits[name.lower()] = limit
     return limits
 

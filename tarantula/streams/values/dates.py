@@ -40,7 +40,7 @@ def parse_date(text: str, history: Sequence[str], today: date, *, month_first: b
     if found is None:
         found = _worded_date(words, today)
     if found is not None and weekday is not None and found[1] and found[0].weekday() != weekday:
-        raise ValueParseError(f"{quote_text(text)} does not fall on the weekday that it names.")
+        raise ValueParseError("{text} does not fall on the weekday that it names.", text=quote_text(text))
     return found[0] if found else None
 
 
@@ -87,7 +87,7 @@ def _month_first(text: str, history: Sequence[str], usual: bool) -> bool:
     orders = {order for order in map(_order, history) if order}
     if len(orders) > 1:
         raise ValueParseError(
-            f"{quote_text(text)} can be two dates, and earlier texts use both orders of day and month."
+            "{text} can be two dates, and earlier texts use both orders of day and month.", text=quote_text(text)
         )
     return orders == {"month"} if orders else usual
 
@@ -139,7 +139,9 @@ def _date(year: int, month: int, day: int) -> date:
     try:
         return date(year, month, day)
     except ValueError:
-        raise ValueParseError(f"There is no day {day} in month {month} of {year}.") from None
+        raise ValueParseError(
+            "There is no day {day} in month {month} of {year}.", day=day, month=month, year=year
+        ) from None
 
 
 def _nearest_date(month: int, day: int, today: date) -> date:
@@ -151,7 +153,7 @@ def _nearest_date(month: int, day: int, today: date) -> date:
         except ValueError:
             continue
     if not possible:
-        raise ValueParseError(f"There is no day {day} in month {month}.")
+        raise ValueParseError("There is no day {day} in month {month}.", day=day, month=month)
     return min(possible, key=lambda one: abs(one - today))
 
 

@@ -38,7 +38,7 @@ def parse_duration_text(text: str, unit: str, history: Sequence[str]) -> Value:
     if seconds is None:
         seconds = sum_duration_parts(text)
     if seconds is None:
-        raise ValueParseError(f"{quote_text(text)} is not a duration. Write it as 1:23:45, 2h 5m or 3 days.")
+        raise ValueParseError("{text} is not a duration. Write it as 1:23:45, 2h 5m or 3 days.", text=quote_text(text))
     return Value(ValueKind.DURATION, canonical_number(seconds), seconds)
 
 
@@ -86,7 +86,7 @@ def _single_unit(text: str, unit: str, history: Sequence[str]) -> Decimal | None
     if word in ("ms", "milissegundos", "milliseconds", "millisekunden", "millisecondes"):
         return shift_decimal(numeral_value(found, ValueKind.QUANTITY, history), -3)
     if word in UNIT_MONTHS:
-        raise ValueParseError(f"{quote_text(text)} has no fixed length: months and years differ.")
+        raise ValueParseError("{text} has no fixed length: months and years differ.", text=quote_text(text))
     if found.before or word not in UNIT_SECONDS:
         return None
     return numeral_value(found, ValueKind.QUANTITY, history) * UNIT_SECONDS[word]

@@ -137,9 +137,9 @@ def parse_moment(text: str, history: Sequence[str], now: datetime | None) -> Val
     except (OverflowError, ValueError) as error:
         if isinstance(error, ValueParseError):
             raise
-        raise ValueParseError(f"{quote_text(text)} is not a valid date and time.") from None
+        raise ValueParseError("{text} is not a valid date and time.", text=quote_text(text)) from None
     if seconds is None:
-        raise ValueParseError(f"{quote_text(text)} is not a recognisable date or time.")
+        raise ValueParseError("{text} is not a recognisable date or time.", text=quote_text(text))
     return moment_value(seconds)
 
 

@@ -53,7 +53,7 @@ def parse_money(text: str, unit: str, history: Sequence[str]) -> Value:
     if found.per and any(
         earlier and earlier.per and earlier.per != found.per for earlier in map(_split_cached, history)
     ):
-        raise ValueParseError(f"{quote_text(text)} is for another amount than earlier prices.")
+        raise ValueParseError("{text} is for another amount than earlier prices.", text=quote_text(text))
     decimals = found.per in _THREE_DECIMAL_UNITS or code in currencies.THREE_DECIMALS
     mark = currencies.currency_decimal_mark(code)
     number = numeral_value(found.numeral, ValueKind.MONEY, history, found.times, mark=mark, decimals=decimals)
@@ -73,7 +73,7 @@ def _split_amount(text: str, unit: str) -> _Amount:
     if second is None and unit and (left := text_after_word(rest, unit)) is not None:
         second, after = Currency((unit,)), left
     if first and second and not set(first.codes) & set(second.codes):
-        raise ValueParseError(f"{quote_text(text)} names two currencies.")
+        raise ValueParseError("{text} names two currencies.", text=quote_text(text))
     codes = tuple(code for code in (first or second or Currency(())).codes if second is None or code in second.codes)
     currency = Currency(codes, (second or first or Currency(())).hundredths) if first or second else None
     per = _PER.match(after)
@@ -98,7 +98,7 @@ def _check_no_other_unit(text: str, found: _Amount) -> None:
     named, _ = split_unit(found.rest)
     words = (named or found.rest.lstrip()[:1].isalpha()) and not found.per
     if words or _UNKNOWN_SIGN.search(found.numeral.before) or _has_sign(found.numeral.before + found.rest):
-        raise ValueParseError(f"{quote_text(text)} is not an amount in a known currency.")
+        raise ValueParseError("{text} is not an amount in a known currency.", text=quote_text(text))
 
 
 def _has_sign(text: str) -> bool:
@@ -109,11 +109,15 @@ def _currency_code_for(text: str, currency: Currency | None, unit: str, history:
     if currency is None or unit in currency.codes:
         return unit
     if unit:
-        raise ValueParseError(f"{quote_text(text)} is in {currency.codes[0]}, and the field is in {unit}.")
+        raise ValueParseError(
+            "{text} is in {code}, and the field is in {unit}.", text=quote_text(text), code=currency.codes[0], unit=unit
+        )
     before = [earlier.currency.codes for earlier in map(_split_cached, history) if earlier and earlier.currency]
     possible = [code for code in currency.codes if all(code in codes for codes in before)]
     if not possible:
         raise ValueParseError(
-            f"{quote_text(text)} is in {currency.codes[0]}, and earlier texts are in another currency."
+            "{text} is in {code}, and earlier texts are in another currency.",
+            text=quote_text(text),
+            code=currency.codes[0],
         )
     return possible[0]

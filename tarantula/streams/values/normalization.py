@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from tarantula.core.messages import Message
 from tarantula.streams.values.value import ValueParseError
 
 LONGEST_RAW_TEXT = 20_000
@@ -46,7 +47,9 @@ def normalize_text(text: str) -> str:
     """
     if len(text) > LONGEST_RAW_TEXT:
         raise ValueParseError(
-            f"The text is {len(text)} characters long: {quote_text(text)} Values are short. Choose a smaller part."
+            "The text is {length} characters long: {text} Values are short. Choose a smaller part.",
+            length=len(text),
+            text=quote_text(text),
         )
     if not text.isascii():
         text = "".join(map(_ascii_digit, text.translate(_REPLACEMENTS)))
@@ -57,10 +60,14 @@ def normalize_text(text: str) -> str:
         text = " ".join(parts)
     if len(text) > LONGEST_VALUE_TEXT:
         raise ValueParseError(
-            f"The text is {len(text)} characters long: {quote_text(text)} Values are short. Choose a smaller part."
+            "The text is {length} characters long: {text} Values are short. Choose a smaller part.",
+            length=len(text),
+            text=quote_text(text),
         )
     if is_missing(text):
-        raise ValueParseError(f"No value found: {quote_text(text)}." if text else "No value found: the text is empty.")
+        raise ValueParseError(
+            Message("No value found: {text}.", text=quote_text(text)) if text else "No value found: the text is empty."
+        )
     return text
 
 

@@ -187,8 +187,9 @@ def _is_negative(found: Numeral, kind: ValueKind) -> bool:
         # A percentage with a down arrow is negative; a price with one is not.
         if kind is not ValueKind.PERCENTAGE:
             raise ValueParseError(
-                f"An arrow points down before {quote_text(found.body)}: it may be negative, or only lower than before. "
-                "Choose the number alone."
+                "An arrow points down before {text}: it may be negative, or only lower than before. "
+                "Choose the number alone.",
+                text=quote_text(found.body),
             )
         return True
     return found.negative
@@ -203,14 +204,16 @@ def _select_reading(
     if kind is ValueKind.INTEGER and times is None and found.exponent is None:
         possible = tuple(reading for reading in possible if _is_whole(reading.number)) or possible
     if not possible:
-        raise ValueParseError(f"{quote_text(found.body)} is not a number in a known format.")
+        raise ValueParseError("{text} is not a number in a known format.", text=quote_text(found.body))
     if times is not None and times.required_mark:
         if all(mark not in found.body for mark in ".,"):
             return possible[0].number
         mark = times.required_mark
         possible = tuple(reading for reading in possible if mark in decimal_marks(reading.formats))
         if not possible or (history.formats and mark not in decimal_marks(history.formats)):
-            raise ValueParseError(f"{quote_text(found.body + found.after)} means another number in another language.")
+            raise ValueParseError(
+                "{text} means another number in another language.", text=quote_text(found.body + found.after)
+            )
     if len(possible) == 1:
         return _single_reading(possible[0], found.body, history)
     return _preferred_reading(
@@ -223,16 +226,18 @@ def _single_reading(reading: NumeralReading, body: str, history: NumberStyle) ->
         mark in decimal_marks(history.formats) for mark in decimal_marks(reading.formats)
     )
     if contradicts and separators_in(body) and not is_unambiguous(body):
-        raise ValueParseError(f"{quote_text(body)} is not in the number format of earlier texts.")
+        raise ValueParseError("{text} is not in the number format of earlier texts.", text=quote_text(body))
     return reading.number
 
 
 def _fitting_readings(possible: Sequence[NumeralReading], body: str, history: NumberStyle) -> Sequence[NumeralReading]:
     if not history.formats:
-        raise ValueParseError(f"{quote_text(body)} can be two numbers, and earlier texts use several number formats.")
+        raise ValueParseError(
+            "{text} can be two numbers, and earlier texts use several number formats.", text=quote_text(body)
+        )
     fitting = [reading for reading in possible if reading.formats & history.formats]
     if not fitting:
-        raise ValueParseError(f"{quote_text(body)} is not in the number format of earlier texts.")
+        raise ValueParseError("{text} is not in the number format of earlier texts.", text=quote_text(body))
     return fitting
 
 
@@ -261,7 +266,9 @@ def _nearest(fitting: Sequence[NumeralReading], body: str, fewest: float, most: 
 
     near, far = sorted(fitting, key=distance)[:2]
     if distance(far) - distance(near) < CLEAR_MARGIN_DECADES:
-        raise ValueParseError(f"{quote_text(body)} can be two numbers, and earlier texts do not decide which.")
+        raise ValueParseError(
+            "{text} can be two numbers, and earlier texts do not decide which.", text=quote_text(body)
+        )
     return near.number
 
 
@@ -272,7 +279,7 @@ def _is_whole(number: Decimal) -> bool:
 def require_integer(number: Decimal) -> Decimal:
     """Return the number; raise `ValueParseError` if it has decimals."""
     if not _is_whole(number):
-        raise ValueParseError(f"{canonical_number(number)} is not a whole number.")
+        raise ValueParseError("{number} is not a whole number.", number=canonical_number(number))
     return number
 
 

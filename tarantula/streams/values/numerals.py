@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
+from tarantula.core.messages import Message
 from tarantula.streams.values import currencies
 from tarantula.streams.values.normalization import quote_text
 from tarantula.streams.values.value import ValueParseError
@@ -33,12 +34,12 @@ _GLUED_CODE = re.compile(rf"(?<![^\W\d_])({_CODES}|Fr\.|Rs\.?|kr\.?|Kč|Kz)(?=[-
 _PARENTHESES = re.compile(r"(?P<before>[^()\d]*)\((?P<inside>[^()]*\d[^()]*)\)(?P<after>[^()\d]*)")
 _NO_CENTS = re.compile(r"\s?([.,])\s?-{1,2}(?![\d-])")
 _NOT_A_NUMBER = {
-    re.compile(r"^\s?[-/:]\s?[.,]?\d"): "is not a number: it may be a score, a range, a date or a time.",
-    _NUMERAL: "has more than one number. Choose a smaller part, or write a regular expression.",
+    re.compile(r"^\s?[-/:]\s?[.,]?\d"): Message("is not a number: it may be a score, a range, a date or a time."),
+    _NUMERAL: Message("has more than one number. Choose a smaller part, or write a regular expression."),
     # A second number is allowed after a slash if it is an amount: €/100 g, l/100 km.
-    re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): "has more than one number. Choose a smaller part.",
-    re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): "ends in the middle of a number.",
-    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): "has a fraction, a power or a note next to its digits.",
+    re.compile(r"/\s?(?!10*\s?(?![CFK]\b)[^\W\d_])\d"): Message("has more than one number. Choose a smaller part."),
+    re.compile(r"^\s?(?:…|\.\.)|^,$|^[.,'][.,'\d]|^--"): Message("ends in the middle of a number."),
+    re.compile(r"^[²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]"): Message("has a fraction, a power or a note next to its digits."),
     re.compile(r"^-[^\W\d_]|^[_#&=@\\|~^]"): "is a word with a number in it.",
 }
 """Texts after digits that make them something else than a number, with the reason."""
@@ -173,7 +174,7 @@ def find_numeral(text: str) -> Numeral:
     """Return the only number in a normalised text; raise `ValueParseError` if there is not exactly one."""
     found = _find_numeral(text)
     if isinstance(found, str):
-        raise ValueParseError(f"{quote_text(text)} {found}")
+        raise ValueParseError("{text} {found}", text=quote_text(text), found=found)
     return found
 
 
@@ -194,7 +195,7 @@ def _parse_numeral(text: str) -> Numeral:
         raise ValueParseError("is not a number.")
     before, body, after = text[: match.start()], match["body"], text[match.end() :]
     if sum(map(str.isdigit, body)) > MOST_DIGITS:
-        raise ValueParseError(f"has a number of more than {MOST_DIGITS} digits.")
+        raise ValueParseError("has a number of more than {limit} digits.", limit=MOST_DIGITS)
     _check_around(before, after)
     if cents := _NO_CENTS.match(after):
         body, after = f"{body}{cents[1]}00", after[cents.end() :]

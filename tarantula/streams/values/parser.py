@@ -33,12 +33,12 @@ def parse_url(text: str, base_url: str) -> Value:
     if not url or len(text) > LONGEST_URL:
         raise ValueParseError("The URL is missing." if not url else "The URL is too long.")
     if any(letter.isspace() for letter in url):
-        raise ValueParseError(f"{quote_text(url)} is not a URL: it contains spaces.")
+        raise ValueParseError("{url} is not a URL: it contains spaces.", url=quote_text(url))
     if _BARE.fullmatch(url):
         url = f"https://{url}"
     address = urls.resolve(base_url, url) if base_url else urls.canonical(url)
     if address is None or not urls.is_web(address):
-        raise ValueParseError(f"{quote_text(url)} is not a web address.")
+        raise ValueParseError("{url} is not a web address.", url=quote_text(url))
     return Value(ValueKind.URL, address)
 
 
@@ -76,7 +76,11 @@ def parse_value(
 
 def _parse_words(text: str) -> Value:
     if len(text) > LONGEST_WORDS_TEXT:
-        raise ValueParseError(f"The text is {len(text)} characters long: {quote_text(text)} Choose a smaller part.")
+        raise ValueParseError(
+            "The text is {length} characters long: {text} Choose a smaller part.",
+            length=len(text),
+            text=quote_text(text),
+        )
     words = " ".join(text.split())
     if not words:
         raise ValueParseError("No value found: the text is empty.")

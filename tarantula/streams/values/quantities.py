@@ -38,8 +38,8 @@ def check_no_ordinal(found: Numeral) -> None:
     alone = not found.before and found.after.strip() == "."
     if _ORDINAL.match(found.after) or alone:
         raise ValueParseError(
-            f"{quote_text(found.body + found.after)} is an ordinal, which is text. "
-            "A regular expression can extract its digits."
+            "{text} is an ordinal, which is text. A regular expression can extract its digits.",
+            text=quote_text(found.body + found.after),
         )
 
 
@@ -59,7 +59,9 @@ def check_same_measure(found: Numeral, history: Sequence[str]) -> str:
     if named:
         before = {earlier for text in history if (earlier := _measure_of(text))}
         if before and named not in before:
-            raise ValueParseError(f"It is in {named}, and earlier texts are in {', '.join(sorted(before))}.")
+            raise ValueParseError(
+                "It is in {named}, and earlier texts are in {before}.", named=named, before=", ".join(sorted(before))
+            )
     return named
 
 
@@ -76,7 +78,7 @@ def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
     found = find_numeral(text)
     if found.in_parentheses and kind is ValueKind.INTEGER and all("(" in earlier for earlier in history):
         raise ValueParseError(
-            f"{quote_text(text)} may be a count in parentheses, or a negative number in accounting notation."
+            "{text} may be a count in parentheses, or a negative number in accounting notation.", text=quote_text(text)
         )
     if not found.after and not found.before:
         return _value(numeral_value(found, kind, history), kind, "")
@@ -86,7 +88,9 @@ def parse_number(text: str, kind: ValueKind, history: Sequence[str]) -> Value:
 def _parse_with_words(text: str, found: Numeral, kind: ValueKind, history: Sequence[str]) -> Value:
     check_no_ordinal(found)
     if _METRES_OR_MILLIONS.match(found.after):
-        raise ValueParseError(f"{quote_text(text)} may be metres or millions. Choose the kind quantity or money.")
+        raise ValueParseError(
+            "{text} may be metres or millions. Choose the kind quantity or money.", text=quote_text(text)
+        )
     named = check_same_measure(found, history)
     times, rest = split_multiplier(found.after, kind)
     if not named and times is None:
@@ -102,7 +106,7 @@ def _value(number: Decimal, kind: ValueKind, named: str) -> Value:
 
 def _check_no_word(found: Numeral, rest: str) -> None:
     if rest[:1].isalpha():
-        raise ValueParseError(f"{quote_text(found.body + found.after)} is a word with a number in it.")
+        raise ValueParseError("{text} is a word with a number in it.", text=quote_text(found.body + found.after))
 
 
 def parse_percentage(text: str, history: Sequence[str]) -> Value:
@@ -113,7 +117,9 @@ def parse_percentage(text: str, history: Sequence[str]) -> Value:
     sign = _PERCENT.match(rest)
     before = found.before.endswith(("%", "‰"))
     if sign is None and not before and measure_beside(found) not in _SHARES:
-        raise ValueParseError(f"{quote_text(text)} is in {measure_beside(found)}, not in percent.")
+        raise ValueParseError(
+            "{text} is in {measure}, not in percent.", text=quote_text(text), measure=measure_beside(found)
+        )
     number = numeral_value(found, ValueKind.PERCENTAGE, history, times)
     if (sign and sign["sign"] == "‰") or found.before.endswith("‰"):
         number = shift_decimal(number, -1)
@@ -125,11 +131,11 @@ def parse_quantity(text: str, unit: str, history: Sequence[str]) -> Value:
     found = find_numeral(text)
     times, rest = split_multiplier(found.after, ValueKind.QUANTITY)
     if found.in_parentheses:
-        raise ValueParseError(f"{quote_text(text)} is in parentheses, and may be negative.")
+        raise ValueParseError("{text} is in parentheses, and may be negative.", text=quote_text(text))
     field = _canonical_unit(unit)
     named, _ = _split_named_unit(rest, unit, field)
     if not named and (rest.lstrip()[:1] not in _NO_UNIT or _is_money(found.before, rest)):
-        raise ValueParseError(f"{quote_text(text)} has no known unit of measure.")
+        raise ValueParseError("{text} has no known unit of measure.", text=quote_text(text))
     if named and not field:
         check_same_measure(found, history)
     number = numeral_value(found, ValueKind.QUANTITY, history, times)

@@ -65,7 +65,9 @@ def canonical_unit(unit: str) -> str:
         return usual
     if not spelling or len(spelling) > LONGEST_UNIT or _dimension(spelling) is None:
         near = did_you_mean(spelling[:LONGEST_UNIT], {*_EXACT, *_WORDS})
-        raise TarantulaError(f"{unit[:LONGEST_UNIT]!r} is not a unit of measure.{near} Examples: km/h, °C, µg/m³.")
+        raise TarantulaError(
+            "{unit!r} is not a unit of measure.{hint} Examples: km/h, °C, µg/m³.", unit=unit[:LONGEST_UNIT], hint=near
+        )
     return spelling
 
 
@@ -95,7 +97,9 @@ def convert_unit(number: Decimal, from_: str, to: str) -> Decimal:
         return number
     conversion = _conversion(source, end)
     if conversion is None:
-        raise ValueParseError(f"{source} cannot be converted to {end}: they measure different things.")
+        raise ValueParseError(
+            "{source} cannot be converted to {end}: they measure different things.", source=source, end=end
+        )
     factor, offset = conversion
     return _decimal(Fraction(number) * factor + offset)
 
@@ -164,7 +168,7 @@ def check_unit(unit: str, kind: ValueKind = ValueKind.QUANTITY) -> str:
     if kind is ValueKind.MONEY:
         return _currency(spelling)
     if kind is ValueKind.DURATION and spelling.casefold() not in UNIT_SECONDS:
-        raise TarantulaError(f"{spelling[:40]!r} is not a unit of time. Write s, min, h or d.")
+        raise TarantulaError("{spelling!r} is not a unit of time. Write s, min, h or d.", spelling=spelling[:40])
     return spelling
 
 
@@ -172,4 +176,6 @@ def _currency(spelling: str) -> str:
     if (code := currencies.currency_code(spelling)) is not None:
         return code
     near = did_you_mean(spelling.upper()[:10], sorted(currencies.CURRENCY_CODES))
-    raise TarantulaError(f"{spelling[:40]!r} is not a currency.{near} Use its code, such as EUR.")
+    raise TarantulaError(
+        "{spelling!r} is not a currency.{hint} Use its code, such as EUR.", spelling=spelling[:40], hint=near
+    )

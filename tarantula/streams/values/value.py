@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from tarantula.core.errors import MessageError
 from tarantula.streams.kinds import ValueKind
 
 
@@ -21,5 +22,5 @@ class Value:
     """Unit named in the text: ``EUR``, ``km/h``, ``%``."""
 
 
-class ValueParseError(ValueError):
+class ValueParseError(MessageError, ValueError):
     """A text does not have the expected value; the message gives the reason."""

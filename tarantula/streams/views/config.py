@@ -9,7 +9,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from tarantula.core import messages
+from tarantula.core import validation
+from tarantula.core.messages import Message
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config import check_source_name
 from tarantula.streams.views.cells import ViewColumn
@@ -158,11 +159,19 @@ class ViewConfig(BaseModel):
         for formula in self.formulas:
             if unknown := parse_expression(formula.text).letters - set(of_parts):
                 raise ValueError(
-                    f"The formula {formula.text!r} uses {min(unknown)}, which is not the letter of a value."
+                    Message(
+                        "The formula {text!r} uses {letter}, which is not the letter of a value.",
+                        text=formula.text,
+                        letter=min(unknown),
+                    )
                 )
         for of in (*(condition.of for condition in self.conditions), *([self.order] if self.order else [])):
             if of not in (*self.letters, ROW, AT):
-                raise ValueError(f"There is no value {of!r}. The values are {', '.join(self.letters)}.")
+                raise ValueError(
+                    Message(
+                        "There is no value {of!r}. The values are {letters}.", of=of, letters=", ".join(self.letters)
+                    )
+                )
         return self
 
 
@@ -171,7 +180,7 @@ def read_view(values: Mapping[str, Any]) -> ViewConfig:
     try:
         return ViewConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise messages.validation_error(error, ViewConfig.model_fields) from error
+        raise validation.validation_error(error, ViewConfig.model_fields) from error
 
 
 TIME_KINDS = frozenset({ViewKind.LINE, ViewKind.AREA, ViewKind.SCATTER})
@@ -192,10 +201,13 @@ def misfit_reason(view: ViewConfig, columns: Sequence[ViewColumn]) -> str:
     if view.kind in UNIVERSAL_KINDS:
         return ""
     if view.kind == ViewKind.MAP:
-        return "" if coordinate_columns(columns) else "A map needs two numbers, a latitude and a longitude."
+        return "" if coordinate_columns(columns) else Message("A map needs two numbers, a latitude and a longitude.")
     counted = view.function == WindowFunction.COUNT and view.kind not in TIME_KINDS
     if not numbers and not counted:
-        return f"This kind of view ({view.kind}) needs a number, and there is none. Text and tables show anything."
+        return Message(
+            "This kind of view ({kind}) needs a number, and there is none. Text and tables show anything.",
+            kind=view.kind,
+        )
     return ""
 
 

@@ -22,7 +22,7 @@ def default_view(session: Session, source: Source) -> ViewConfig:
     """Return a view of the fields of a source, as many as fit a screen."""
     config = registry.config_of(source)
     if not config.fields:
-        raise ConflictError(f"The source {source.name} has no field that could be shown. Give it one.")
+        raise ConflictError("The source {source} has no field that could be shown. Give it one.", source=source.name)
     parts = [{"source": source.name, "field": field.key} for field in config.fields[:MAX_COLUMNS]]
     if session.get_one(SourceState, source.id).memory.get("news"):
         return read_view({"kind": ViewKind.TABLE, "events": True, "window": 7 * DAY, "parts": parts})

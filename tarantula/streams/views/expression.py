@@ -19,6 +19,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from tarantula.core.errors import MessageError
 from tarantula.streams.views.cells import WindowSummary
 
 MAX_FORMULA_CHARS = 500
@@ -51,7 +52,7 @@ WINDOW_FUNCTIONS: Mapping[str, Callable[[WindowSummary], float | None]] = {
 FUNCTION_NAMES = sorted({*SCALAR_FUNCTIONS, *WINDOW_FUNCTIONS})
 
 
-class ExpressionError(ValueError):
+class ExpressionError(MessageError, ValueError):
     """A formula is invalid; the message says why."""
 
 
@@ -78,7 +79,7 @@ class Expression:
 def parse_expression(text: str) -> Expression:
     """Parse a formula; raise `ExpressionError` if it is invalid."""
     if len(text) > MAX_FORMULA_CHARS:
-        raise ExpressionError(f"A formula has at most {MAX_FORMULA_CHARS} characters.")
+        raise ExpressionError("A formula has at most {limit} characters.", limit=MAX_FORMULA_CHARS)
     return _ExpressionParser(text).read()
 
 
@@ -94,7 +95,9 @@ class _ExpressionParser:
     def read(self) -> Expression:
         work = self._sum()
         if self._peek():
-            raise ExpressionError(f"The formula {self._text!r} cannot be understood from {self._peek()!r} on.")
+            raise ExpressionError(
+                "The formula {text!r} cannot be understood from {token!r} on.", text=self._text, token=self._peek()
+            )
         return Expression(self._text, frozenset(self._letters), frozenset(self._windowed), work)
 
     def _sum(self) -> Evaluator:
@@ -145,7 +148,7 @@ class _ExpressionParser:
             letter = token.lower()
             self._letters.add(letter)
             return lambda numbers, _summaries: numbers.get(letter)
-        raise ExpressionError(f"The formula has {token[:40]!r} where a number or a letter is expected.")
+        raise ExpressionError("The formula has {token!r} where a number or a letter is expected.", token=token[:40])
 
     def _called(self, name: str) -> Evaluator:
         began = self._position
@@ -162,8 +165,12 @@ class _ExpressionParser:
         if name in SCALAR_FUNCTIONS and len(arguments) in SCALAR_FUNCTIONS[name][0]:
             return _applied(SCALAR_FUNCTIONS[name][1], arguments)
         if name in FUNCTION_NAMES:
-            raise ExpressionError(f"{name} does not take these arguments. Write it as {name}(a).")
-        raise ExpressionError(f"There is no function {name[:40]!r}. There are: {', '.join(FUNCTION_NAMES)}.")
+            raise ExpressionError("{name} does not take these arguments. Write it as {name}(a).", name=name)
+        raise ExpressionError(
+            "There is no function {name!r}. There are: {functions}.",
+            name=name[:40],
+            functions=", ".join(FUNCTION_NAMES),
+        )
 
     def _peek(self) -> str:
         return self._tokens[self._position] if self._position < len(self._tokens) else ""
@@ -171,7 +178,7 @@ class _ExpressionParser:
     def _next(self) -> str:
         token = self._peek()
         if not token:
-            raise ExpressionError(f"The formula {self._text!r} ends too early.")
+            raise ExpressionError("The formula {text!r} ends too early.", text=self._text)
         self._position += 1
         return token
 
@@ -184,7 +191,9 @@ class _ExpressionParser:
 
     def _expect(self, expected: str) -> None:
         if not self._take(expected):
-            raise ExpressionError(f"A {expected!r} is missing in the formula {self._text!r}.")
+            raise ExpressionError(
+                "A {expected!r} is missing in the formula {text!r}.", expected=expected, text=self._text
+            )
 
 
 def _tokens(text: str) -> list[str]:
@@ -192,7 +201,9 @@ def _tokens(text: str) -> list[str]:
     while position < end:
         found = _TOKEN.match(text, position)
         if found is None:
-            raise ExpressionError(f"The character {text[position:].strip()[:1]!r} is not allowed in a formula.")
+            raise ExpressionError(
+                "The character {sign!r} is not allowed in a formula.", sign=text[position:].strip()[:1]
+            )
         tokens.append(_SAME.get(found[0].strip(), found[0].strip()))
         position = found.end()
     return tokens

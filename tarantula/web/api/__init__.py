@@ -8,6 +8,7 @@ from tarantula.web.api import (
     alerts,
     decisions,
     documents,
+    files,
     items,
     people,
     publications,
@@ -16,6 +17,7 @@ from tarantula.web.api import (
     streams,
     types,
     views,
+    withholding,
 )
 from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES
 
@@ -27,10 +29,12 @@ ROUTERS = (
     types.router,
     items.router,
     documents.router,
+    files.router,
     servers.router,
     decisions.router,
     documents.differences_router,
     items.exports_router,
+    withholding.router,
     people.router,
     search.router,
     streams.router,

@@ -17,8 +17,15 @@ from starlette.routing import Match, Mount
 from starlette.types import Scope
 
 from tarantula.accounts.roles import NotAllowed
-from tarantula.core.errors import ConflictError, DatabaseUnavailableError, NotFoundError, TarantulaError, UnusableError
-from tarantula.core.messages import detail_messages
+from tarantula.core.errors import (
+    ConflictError,
+    DatabaseUnavailableError,
+    NotFoundError,
+    TarantulaError,
+    UnusableError,
+    WithheldError,
+)
+from tarantula.core.validation import detail_messages
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import MAX_PAGE_ROWS, ResultPage, read_cursor, write_cursor
 from tarantula.web.auth import SESSION_COOKIE, Authenticator
@@ -49,6 +56,7 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     409: {"model": ApiError, "description": "Conflict with the present state: a name is taken, an item is busy."},
     413: {"model": ApiError, "description": "The request is too large."},
     422: {"model": ApiError, "description": "A value is missing or invalid."},
+    451: {"model": ApiError, "description": "The URL is taken down or under embargo."},
     503: {"model": ApiError, "description": "The database is not available."},
 }
 
@@ -79,10 +87,12 @@ def _check_values(body: Any) -> None:
         value = pending.pop()
         if isinstance(value, str):
             if not _is_text(value):
-                raise TarantulaError(f"{value[:40]!r} contains a NUL character or a lone surrogate.")
+                raise TarantulaError("{value!r} contains a NUL character or a lone surrogate.", value=value[:40])
         elif isinstance(value, int | float):
             if not math.isfinite(value) or abs(value) > MAX_JSON_NUMBER:
-                raise TarantulaError(f"Numbers may be at most {MAX_JSON_NUMBER}; {str(value)[:40]} is larger.")
+                raise TarantulaError(
+                    "Numbers may be at most {limit}; {value} is larger.", limit=MAX_JSON_NUMBER, value=str(value)[:40]
+                )
         elif isinstance(value, dict):
             pending += [*value.keys(), *value.values()]
         elif isinstance(value, list):
@@ -113,7 +123,7 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 
 ERROR_STATUS = (
-    *((NotAllowed, 403), (NotFoundError, 404), (ConflictError, 409)),
+    *((NotAllowed, 403), (NotFoundError, 404), (ConflictError, 409), (WithheldError, 451)),
     *((DatabaseUnavailableError, 503), (UnusableError, 503), (TarantulaError, 400)),
 )
 """Status of each exception class; the first match counts."""

@@ -32,7 +32,7 @@ class DecisionRow(AttributeModel):
 
 
 class UndecidedRow(AttributeModel):
-    """An item without a decision."""
+    """An item without a decision, or with damage that was found after it was accepted."""
 
     urn: str
     publication: str
@@ -55,7 +55,7 @@ class RejectRequest(BaseModel, extra="forbid"):
 
 @router.get("/undecided", summary="Items without a decision")
 def list_undecided(context: RequestContext) -> list[UndecidedRow]:
-    """Return the newest 200 items without a decision; those that need attention come first."""
+    """Return the newest 200 items without a decision, or damaged since; those that need attention come first."""
     return [UndecidedRow.model_validate(row) for row in validation.list_undecided(context)]
 
 

@@ -79,6 +79,8 @@ class TextDiffRow(BaseModel):
 
     hunks: list[list[DiffLineRow]]
     note: str
+    left_out: str | None
+    """Why the text, or a part of it, could not be compared: missing, damaged, withheld or too-large."""
 
 
 @differences_router.get("/items/{urn}/differences", summary="Compare with another item")

@@ -12,6 +12,7 @@ from starlette.responses import FileResponse, Response
 from tarantula.archive.export.exporter import ExportFormat
 from tarantula.archive.quality.report import ItemReport
 from tarantula.core.states import ItemState
+from tarantula.lifecycle.removal import RemovalPlan
 from tarantula.services import items, reports
 from tarantula.services.items import ExportRow, ItemDetail
 from tarantula.services.pagination import ResultPage
@@ -47,7 +48,9 @@ class RemoveResponse(BaseModel):
     """Result of a removal."""
 
     lost: list[str]
-    """One sentence for each body that a later item loses."""
+    """One sentence for each body that a later item lost, at most 100; empty without *force*."""
+    lost_total: int
+    """Number of bodies that later items lost."""
 
 
 @router.get("/items", summary="Items", tags=["items"])
@@ -95,9 +98,26 @@ def convert_item(context: RequestContext, urn: Urn) -> ItemDetail:
 
 
 @router.delete("/items/{urn}", summary="Remove an item", tags=["items"])
-def remove_item(context: RequestContext, urn: Urn) -> RemoveResponse:
-    """Remove an item and its collected data permanently. For administrators."""
-    return RemoveResponse(lost=items.remove(context, urn))
+def remove_item(
+    context: RequestContext,
+    urn: Urn,
+    force: Annotated[bool, Query(description="Lose bodies that later items need and that cannot be read.")] = False,
+    confirm: Annotated[str, Query(max_length=140, description="With force, the item's name.")] = "",
+) -> RemoveResponse:
+    """Remove an item, its collected data and its exports permanently. For administrators.
+
+    The answer comes when the item is removed, which takes minutes for a large one. The removal goes on if the client
+    does not wait, and a daemon continues it if the server is stopped. An item is not removed if later items need bodies
+    that cannot be read.
+    """
+    lost = items.remove(context, urn, force=force, confirm=confirm)
+    return RemoveResponse(lost=lost.messages, lost_total=lost.number)
+
+
+@router.get("/items/{urn}/removal", summary="What a removal destroys", tags=["items"])
+def show_removal(context: RequestContext, urn: Urn) -> RemovalPlan:
+    """Return what the removal of an item destroys. Reads every body that later items need. For administrators."""
+    return items.removal_plan(context, urn)
 
 
 @router.get("/items/{urn}/log", summary="The log of an item", tags=["items"])
@@ -144,9 +164,10 @@ WACZ_TYPE = "application/wacz+zip"
 
 
 class ExportRequest(BaseModel, extra="forbid"):
-    """The export format."""
+    """The export format, and whether an incomplete export is wanted too."""
 
     format: ExportFormat = ExportFormat.WACZ
+    partial: bool = False
 
 
 @exports_router.get("/items/{urn}/exports", summary="Exports of an item")
@@ -157,8 +178,11 @@ def list_exports(context: RequestContext, urn: Urn) -> list[ExportRow]:
 
 @exports_router.post("/items/{urn}/exports", summary="Export an item", status_code=202)
 def export_item(context: RequestContext, urn: Urn, body: ExportRequest) -> list[ExportRow]:
-    """Start an export, replacing an existing one; return the present exports. For curators."""
-    items.start_export(context, urn, body.format)
+    """Start an export, replacing an existing one; return the present exports. For curators.
+
+    If something is missing, no export is written, unless `partial` is set; the list of exports then says how much.
+    """
+    items.start_export(context, urn, body.format, body.partial)
     return items.list_exports(context, urn)
 
 
@@ -168,3 +192,11 @@ def fetch_export(context: RequestContext, urn: Urn) -> FileResponse:
     """Return the WACZ file of an item."""
     path = items.exported_file(context, urn, ExportFormat.WACZ)
     return FileResponse(path, media_type=WACZ_TYPE, filename=path.name)
+
+
+@exports_router.get("/items/{urn}/exports/{format_name}/missing.csv", summary="What an export leaves out",
+            response_class=FileResponse, responses=CSV_RESPONSE)  # fmt: skip
+def fetch_missing_list(context: RequestContext, urn: Urn, format_name: ExportFormat) -> FileResponse:
+    """Return the list of what the last export in a format left out, or would have left out."""
+    path = items.missing_from_export(context, urn, format_name)
+    return FileResponse(path, media_type=CSV_TYPE, filename=path.name)

@@ -89,11 +89,20 @@ class _InstallationCollector:
         yield _gauge("items", "Items, by state.", ["state", "validation"], figures.items)
         collectors = {(host,): number for host, number in figures.collectors.items()}
         yield _gauge("collectors", "Collectors at work, by machine.", ["machine"], collectors)
+        yield _gauge("collectors_paused", "Collectors that pause, by reason.", ["machine", "reason"], figures.paused)
         for field in ("documents", "collected", "waiting", "bytes"):
             values = {names: getattr(counts, field) for names, counts in figures.under_way.items()}
             yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
         finished = {(name,): moment.timestamp() for name, moment in figures.finished.items()}
         yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
+        files = {(state,): number for state, number in figures.fixity.files.items()}
+        yield _gauge("files", "WARC files, by state.", ["state"], files)
+        yield _gauge(
+            "damaged_bodies", "Stored bodies that could not be read back.", [], {(): figures.fixity.damaged_bodies}
+        )
+        oldest = figures.fixity.oldest_check
+        checked = {(): oldest.timestamp()} if oldest is not None else {}
+        yield _gauge("oldest_check_timestamp_seconds", "When the file checked longest ago was read back.", [], checked)
         yield _gauge("stream_value", METRIC_HELP, list(METRIC_LABELS), figures.streams)
 
 

@@ -19,7 +19,7 @@ from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment
-from tarantula.web.i18n import _, language, set_language, translate_sentence
+from tarantula.web.i18n import _, language, set_language
 
 MAX_SHOWN_FIRINGS = 20
 """Maximum number of past firings in a test result."""
@@ -110,7 +110,7 @@ class AlertForm:
         self._answer.clear()
         with self._answer:
             if isinstance(result, str):
-                text_element("p", translate_sentence(result), "text-red-900 m-0")
+                text_element("p", _(result), "text-red-900 m-0")
             elif result is not None:
                 _show_parsed(result)
             elif fields:
@@ -170,13 +170,13 @@ def _show_parsed(checked: CheckedCondition) -> None:
 def _show_dry_run(done: DryRun) -> None:
     text_element("p", _("The alert would have fired {count} times.", count=done.count), "font-bold m-0")
     for note in done.notes:
-        text_element("p", translate_sentence(note), "help m-0")
+        text_element("p", _(note), "help m-0")
     with ui.element("ul").classes("w-full list-none p-0 max-h-48 overflow-y-auto").props('tabindex="0"'):
         for entry in done.fired[-MAX_SHOWN_FIRINGS:][::-1]:
             with ui.element("li").classes("py-1"):
                 text_element("p", " · ".join(part for part in (format_moment(entry.at), entry.row) if part), "help m-0")
-                for sentence in entry.why.split("\n"):
-                    text_element("p", translate_sentence(sentence), "m-0 break-words")
+                for line in _(entry.why).split("\n"):
+                    text_element("p", line, "m-0 break-words")
 
 
 MAX_FIRINGS = 50
@@ -275,11 +275,11 @@ class FiringsView:
             with ui.element("div").classes("min-w-0 grow"):
                 title = " · ".join(part for part in (row.source, row.row, row.name) if part)
                 text_element("p", title, "m-0 break-words" + (" font-bold" if unseen else ""))
-                for sentence in row.why.split("\n"):
-                    text_element("p", translate_sentence(sentence), "m-0 break-words")
+                for line in _(row.why).split("\n"):
+                    text_element("p", line, "m-0 break-words")
                 text_element("p", format_moment(row.at), "help m-0")
                 if row.untold:
-                    text_element("p", translate_sentence(row.untold), "m-0 text-sm text-amber-900 break-words")
+                    text_element("p", _(row.untold), "m-0 text-sm text-amber-900 break-words")
             if unseen:
                 button = ui.button(icon="done", on_click=lambda number=row.id: self._dismiss([number])).props(
                     "flat dense"

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
-from tarantula.web.i18n import _, language, set_language, translate_sentence
+from tarantula.web.i18n import _, language, set_language
 from tarantula.web.layout import show_error
 
 Parameters = ParamSpec("Parameters")
@@ -31,7 +31,7 @@ def notify_errors() -> Iterator[None]:
         yield
     except TarantulaError as error:
         ui.notify(
-            translate_sentence(str(error)),
+            _(str(error)),
             color="red-10",
             text_color="white",
             icon="error",

@@ -10,8 +10,9 @@ from nicegui import ui
 from nicegui.elements.mixins.validation_element import ValidationElement
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.web.components.elements import text_element
-from tarantula.web.i18n import _, translate_sentence
+from tarantula.web.i18n import _
 
 MIN_TEXT_LINES = 2
 
@@ -88,16 +89,16 @@ class FormErrors:
     def show(self, error: TarantulaError) -> None:
         """Show an error at its fields, and move the focus to the first of them."""
         controls, shown_at = self._controls(), list[FormControl]()
-        remaining = dict.fromkeys(str(error).split("\n"))
+        remaining = dict.fromkeys(Message(str(error)).lines())
         for path, sentence in error.fields.items():
             control = _closest_control(controls, path)
             if control is not None:
-                control.error = translate_sentence(sentence)
+                control.error = _(sentence)
                 _expand_parents(control)
                 shown_at.append(control)
-                for line in sentence.split("\n"):
+                for line in Message(sentence).lines():
                     remaining.pop(line, None)
-        self._general.text = translate_sentence("\n".join(remaining))
+        self._general.text = "\n".join(map(_, remaining))
         if shown_at:
             shown_at[0].run_method("focus")
         elif remaining:

@@ -12,16 +12,18 @@ from tarantula.archive.quality.review_list import ReviewEntry, ReviewReason
 from tarantula.core.states import STATE_MEANINGS, state_meaning
 from tarantula.services.documents import DocumentSummary
 from tarantula.services.pagination import ResultPage
+from tarantula.store.withholding import WithheldMark
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import text_element
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language, translate_reason
 
 ITEM_PAGES = (
     ("", mark("Overview")),
     ("/documents", mark("Documents")),
     ("/servers", mark("Servers")),
+    ("/files", mark("Files")),
     ("/report", mark("Report")),
     ("/browse", mark("Browse")),
     ("/validate", mark("Validate")),
@@ -89,8 +91,8 @@ def review_list(entries: Iterable[ReviewEntry]) -> None:
             with ui.element("li").classes("mb-2"):
                 ui.label(_(REVIEW_LABELS[entry.kind])).classes("font-medium")
                 ui.link(entry.url, browse_path(entry.urn, entry.document_id)).classes("break-all")
-                if entry.reason:
-                    ui.label(translate_sentence(entry.reason)).classes("break-all")
+                if entry.reason_code:
+                    ui.label(translate_reason(entry.reason_code, entry.reason_parameters)).classes("break-all")
 
 
 DOCUMENTS_PER_PAGE = 50
@@ -174,13 +176,25 @@ def _columns() -> list[TableColumn]:
     ]
 
 
+def withheld_label(mark: WithheldMark | None) -> str:
+    """Return whether a document is taken down or until when it is withheld; empty if it is shown."""
+    if mark is None:
+        return ""
+    return _("taken down") if mark.until is None else _("withheld until {moment}", moment=format_moment(mark.until))
+
+
+def state_with_mark(state: int, mark: WithheldMark | None) -> str:
+    """Return the state of a document in a list, with its mark if it is withheld."""
+    return ", ".join(filter(None, (f"{state} {state_label(state)}", withheld_label(mark))))
+
+
 def _row(urn: str, row: DocumentSummary) -> dict[str, Any]:
     return {
         "id": row.id,
         "url": row.url,
         "url_to": item_path(urn, f"/documents/{row.id}"),
         "state": row.state,
-        "meaning": f"{row.state} {state_label(row.state)}",
+        "meaning": state_with_mark(row.state, row.withheld),
         "type": row.type or "–",
         "size": row.size,
         "bytes": "–" if row.size is None else format_size(row.size),

@@ -19,7 +19,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.publications import UrlVerdict
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import subheading, text_element
-from tarantula.web.i18n import _, mark, translate_sentence
+from tarantula.web.i18n import _, mark, translate_reason
 
 FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("The publication"): ("name", "base_url", "description"),
@@ -27,7 +27,7 @@ FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
     mark("Schedule"): ("every", "start", "zone", "max_duration", "refresh", "refresh_visits"),
     mark("Documents"): ("profile", "add_types", "exclude_types", "max_size", "timeout"),
     mark("Requests to servers"): ("robots", "delay", "per_server", "strategy", "render"),
-    mark("Storage"): ("convert", "keep_refused", "keep_once"),
+    mark("Storage"): ("convert", "live_requests", "keep_refused", "keep_once"),
     mark("Notifications and checks"): ("notify", "attention", "incomplete"),
     mark("Advanced: Scrapy"): ("settings",),
 }
@@ -53,6 +53,7 @@ FIELD_LABELS: Mapping[str, str] = {
     "per_server": mark("Concurrent requests per server"),
     "strategy": mark("Crawl order"),
     "convert": mark("Convert links"),
+    "live_requests": mark("Live requests of the mirror"),
     "render": mark("Render pages in a browser"),
     "keep_refused": mark("Record refused URLs"),
     "allow_private": mark("Allow private addresses"),
@@ -255,8 +256,8 @@ class PublicationForm:
         for field, control in self._controls.items():
             if not is_boolean_field(field):
                 error = errors.get(field) if field in self._touched else None
-                control.error = translate_sentence(error) if error else None
-        self._form_error.set_text(translate_sentence(errors.get("", "")))
+                control.error = _(error) if error else None
+        self._form_error.set_text(_(errors.get("", "")))
         self._form_error.set_visibility("" in errors)
 
 
@@ -290,7 +291,7 @@ class ScopeTestBox:
         self._answers.clear()
         with self._answers:
             if message:
-                text_element("li", translate_sentence(message), "text-red-900")
+                text_element("li", _(message), "text-red-900")
             for one in results:
                 _show_result(one)
 
@@ -299,8 +300,9 @@ def _show_result(result: UrlVerdict) -> None:
     colour, icon, label = (
         ("green-10", "check_circle", _("accepted")) if result.accepted else ("red-10", "cancel", _("refused"))
     )
+    reason = translate_reason(result.reason_code, result.reason_parameters)
     with ui.element("li").classes("flex gap-2 items-start py-1"):
         ui.icon(icon, color=colour, size="sm").props('aria-hidden="true"')
         with ui.element("div").classes("min-w-0"):
             text_element("p", result.url, "font-mono text-sm break-all m-0")
-            text_element("p", f"{label} · {result.rule}: {translate_sentence(result.reason)}", "help m-0")
+            text_element("p", f"{label} · {result.rule}: {reason}", "help m-0")

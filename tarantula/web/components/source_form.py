@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.times import format_duration
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources
@@ -40,7 +41,9 @@ class PairsField:
                 pairs[name] = value
             elif line.strip():
                 # The line may contain a secret, so the message does not repeat it.
-                message = f"Line {number} is not valid. Write it as name{self._sign}value."
+                message = Message(
+                    "Line {number} is not valid. Write it as name{sign}value.", number=number, sign=self._sign
+                )
                 raise TarantulaError(message, fields={self._field: message})
         return pairs
 
@@ -230,9 +233,9 @@ class SourceForm:
         try:
             rest = json.loads(str(self._rest.value or "{}"))
         except ValueError as error:
-            raise _json_error(f"This is not JSON: {error}.") from error
+            raise _json_error(Message("This is not JSON: {error}.", error=error)) from error
         if not isinstance(rest, dict) or not isinstance(rest.get(PLACES_KEY, {}), dict):
-            raise _json_error("This is not a JSON object with the original keys.")
+            raise _json_error(Message("This is not a JSON object with the original keys."))
         return rest
 
     def _controls(self) -> dict[str, FormControl]:

@@ -29,7 +29,7 @@ from tarantula.web.charts.network import network_chart
 from tarantula.web.charts.timeline import scatter_pairs, time_limits, timeline_chart, timeline_series
 from tarantula.web.components.elements import AddressText, external_link, small_table, text_element
 from tarantula.web.format import NO_VALUE, format_cell, format_cell_number, format_plain_number, format_timestamp
-from tarantula.web.i18n import _, translate_sentence
+from tarantula.web.i18n import _
 
 DragHandler = Callable[[int, int], Awaitable[None]]
 # Only drags by the user have a batch; changes by the server do not.
@@ -283,9 +283,9 @@ MAX_SLICES_BY_KIND: Mapping[ViewKind, int] = {
 def warning_text(projection: ViewProjection) -> str:
     """Return the errors of the sources and of the view configuration."""
     errors = [source.sentence for source in projection.sources if source.sentence]
-    texts = [translate_sentence(sentence) for sentence in dict.fromkeys(errors)]
+    texts = [_(sentence) for sentence in dict.fromkeys(errors)]
     if projection.complaint:
-        texts.append(translate_sentence(projection.complaint))
+        texts.append(_(projection.complaint))
     if projection.hidden:
         texts.append(_("A source of this view was removed, or you may not see it."))
     return "\n".join(texts)

@@ -26,7 +26,7 @@ from tarantula.web.dashboard.bodies import (
     warning_text,
 )
 from tarantula.web.format import format_timestamp
-from tarantula.web.i18n import _, language, set_language, translate_sentence
+from tarantula.web.i18n import _, language, set_language
 
 MICROSECONDS = 1_000_000
 ZOOM_FACTOR = 2.0
@@ -175,7 +175,7 @@ class ViewPane:
                 views.view_data, self._context, view, begin, end, self._points(), MARGIN_WINDOWS
             )
         except TarantulaError as error:
-            self._warning.text = translate_sentence(str(error))
+            self._warning.text = _(str(error))
             return
         # The view may have changed or been removed meanwhile.
         if self.view is view and not self.element.is_deleted:

@@ -16,7 +16,7 @@ from tarantula.services.walkthrough import WalkthroughPage
 from tarantula.web.components.elements import section, small_table, text_element
 from tarantula.web.components.items import browse_path, fact_list, item_navigation, review_list, state_label
 from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language, translate_reason
 from tarantula.web.layout import heading, page, show_error
 from tarantula.web.replay.addresses import copy_address, original_address
 from tarantula.web.replay.frame import FrameMessage, ReplayFrame
@@ -30,7 +30,7 @@ CHANGE_ELEMENTS = {DocumentChange.NEW: "ins", DocumentChange.GONE: "del"}
 def draw_text_diff(difference: TextDiff) -> None:
     """Show the changed parts of a text."""
     if difference.note:
-        ui.label(translate_sentence(difference.note)).classes("break-words")
+        ui.label(_(difference.note)).classes("break-words")
     lines_left = MAX_DIFF_LINES
     for hunk in difference.hunks:
         if lines_left <= 0:
@@ -126,7 +126,7 @@ class BrowsePanels:
         except TarantulaError as error:
             container.clear()
             with container:
-                show_error(translate_sentence(str(error)))
+                show_error(_(str(error)))
 
     async def _show_metadata(self, page_view: WalkthroughPage, container: ui.element) -> None:
         container.clear()
@@ -181,7 +181,7 @@ class BrowsePanels:
         container.clear()
         with container:
             for rule in found.rules:
-                ui.label(translate_sentence(rule.reason)).classes("text-sm")
+                ui.label(translate_reason(rule.reason_code, rule.reason_parameters)).classes("text-sm")
             review_list(found.looks)
             if not found.looks:
                 ui.label(_("Nothing needs review."))
@@ -192,7 +192,7 @@ def _facts(page_view: WalkthroughPage) -> list[tuple[str, str]]:
         (_("URL"), page_view.url),
         (_("Title"), page_view.title),
         (_("State"), f"{page_view.state} ({state_label(page_view.state)})"),
-        (_("Reason"), translate_sentence(page_view.reason)),
+        (_("Reason"), translate_reason(page_view.reason_code, page_view.reason_parameters)),
         (_("Type"), page_view.type),
         (_("Charset"), page_view.charset),
         (_("Bytes"), format_number(page_view.size) if page_view.size is not None else None),
@@ -236,12 +236,13 @@ class ItemBrowser:
         try:
             page_view = await to_thread(walkthrough.get_page, self._context, self._urn, document_id)
         except TarantulaError as error:
-            self._notice.text = translate_sentence(str(error))
+            self._notice.text = _(str(error))
             return
         self._page = page_view
         self._title.text = page_view.title or page_view.url
         self._url.text = page_view.url
-        self._notice.text = translate_sentence(page_view.trouble or ("" if page_view.kept else page_view.reason))
+        reason = "" if page_view.kept else translate_reason(page_view.reason_code, page_view.reason_parameters)
+        self._notice.text = _(page_view.trouble) or reason
         self._position.text = _("Page {number} of {total}", number=page_view.number, total=page_view.total)
         self._previous_button.set_enabled(page_view.previous_id is not None)
         self._next_button.set_enabled(page_view.next_id is not None)
@@ -311,5 +312,5 @@ def _first_document(context: ServiceContext, urn: str, document: str) -> int:
     if not document:
         return walkthrough.first_document(context, urn)
     if not (document.isascii() and document.isdigit()):
-        raise TarantulaError(f"{document[:40]!r} is not the number of a document.")
+        raise TarantulaError("{document!r} is not the number of a document.", document=document[:40])
     return int(document)

@@ -15,7 +15,7 @@ from tarantula.web.components.forms import dialog
 from tarantula.web.components.labels import VIEW_KIND_LABELS
 from tarantula.web.components.source_finder import SourceFinder
 from tarantula.web.dashboard.board import Board
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
 
 MAX_FIRINGS_SHOWN = 3
@@ -53,9 +53,7 @@ async def _show_new_firings(context: ServiceContext, firings: FiringsView) -> No
     latest = await run_in_thread(alerts.list_firings, context, 1)
     if latest.rows and latest.rows[0].id != firings.newest:
         firings.refresh()
-        ui.notify(
-            translate_sentence(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active"
-        )
+        ui.notify(_(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active")
 
 
 async def _shared_views_dialog(context: ServiceContext, board: Board) -> None:

@@ -8,8 +8,9 @@ from urllib.parse import urlencode
 from nicegui import ui
 from pydantic import ValidationError
 
-from tarantula.core import messages
+from tarantula.core import validation
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import join_messages
 from tarantula.services import documents
 from tarantula.services.context import ServiceContext
 from tarantula.services.documents import DocumentDetail, DocumentFilters, LinkedDocument
@@ -22,10 +23,12 @@ from tarantula.web.components.items import (
     item_path,
     state_choices,
     state_label,
+    state_with_mark,
+    withheld_label,
 )
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment, format_number, format_size
-from tarantula.web.i18n import _, mark, translate_sentence
+from tarantula.web.i18n import _, mark, translate_reason
 from tarantula.web.layout import heading, page
 from tarantula.web.replay.addresses import original_address
 
@@ -58,7 +61,9 @@ def _parse_filters(query: dict[str, Any]) -> DocumentFilters:
     try:
         return DocumentFilters.model_validate({name: value for name, value in query.items() if value not in ("", None)})
     except ValidationError as error:
-        raise TarantulaError("\n".join(messages.validation_messages(error, DocumentFilters.model_fields))) from error
+        raise TarantulaError(
+            join_messages(validation.validation_messages(error, DocumentFilters.model_fields))
+        ) from error
 
 
 class _Filters:
@@ -96,7 +101,7 @@ class _Filters:
         try:
             self.values = _parse_filters(query)
         except TarantulaError as error:
-            ui.notify(translate_sentence(str(error)), color="red-10", text_color="white")
+            ui.notify(_(str(error)), color="red-10", text_color="white")
             return
         query = {key: one for key, one in self.values.model_dump().items() if one not in ("", None)}
         ui.navigate.history.replace(f"{item_path(self._urn, '/documents')}?{urlencode(query)}")
@@ -114,7 +119,9 @@ def document_page(context: ServiceContext, urn: str, number: int) -> None:
 
 def _show(context: ServiceContext, found: DocumentDetail) -> None:
     fact_list(_facts(found))
-    if found.has_body:
+    if found.withheld is not None:
+        text_element("p", withheld_label(found.withheld)).classes("font-bold")
+    elif found.has_body:
         with ui.row():
             ui.link(_("Open the archived page"), item_path(found.urn, f"/browse?document={found.id}"))
             original = original_address(ui.context.client, found.urn, found.id)
@@ -139,7 +146,7 @@ def _facts(found: DocumentDetail) -> list[tuple[str, str]]:
     rows = [
         (_("URL"), found.url),
         (_("State"), f"{found.state} {state_label(found.state)}"),
-        (_("Reason"), translate_sentence(found.reason or "–")),
+        (_("Reason"), translate_reason(found.reason_code, found.reason_parameters) or "–"),
         (_("Rule"), found.rule or "–"),
         (_("Server"), found.server),
         (_("Depth"), format_number(found.depth)),
@@ -160,7 +167,7 @@ def _facts(found: DocumentDetail) -> list[tuple[str, str]]:
 def _headers(found: DocumentDetail) -> None:
     subheading(_("Headers"))
     if found.headers_missing:
-        text_element("p", translate_sentence(found.headers_missing))
+        text_element("p", _(found.headers_missing))
     elif found.status_line is None:
         text_element("p", _("No response was stored."))
     else:
@@ -181,7 +188,7 @@ def _link_row(urn: str, named: LinkedDocument) -> dict[str, object]:
         "id": named.id,
         "url": named.url,
         "url_to": item_path(urn, f"/documents/{named.id}"),
-        "state": f"{named.state} {state_label(named.state)}",
+        "state": state_with_mark(named.state, named.withheld),
         "kind": _(named.kind),
     }
 

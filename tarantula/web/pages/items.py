@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
 from nicegui import ui
 
 from tarantula.accounts.roles import Role
-from tarantula.core.reasons import REASON_TEMPLATES
-from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
+from tarantula.core.reasons import ITEM_REASONS
+from tarantula.core.states import (
+    ACTIVE_ITEM_STATES,
+    EXTENSIBLE_ITEM_STATES,
+    REMOVABLE_ITEM_STATES,
+    SHORTAGE_MEANINGS,
+    ItemState,
+)
+from tarantula.lifecycle.removal import RemovalPlan
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
 from tarantula.services.items import ItemDetail
@@ -60,6 +67,7 @@ def _show(found: ResultPage[ItemRow], publication: str, state: str, has_newer: b
         TableColumn("collected", _("Collected"), number=True),
         TableColumn("waiting", _("Waiting"), number=True),
         TableColumn("bytes", _("Size"), number=True, shown="size"),
+        TableColumn("files", _("Files")),
     ]
     data_table(columns, [_row(row) for row in found.rows], _("Items"), key="urn", search=False)
     with ui.row().classes("mt-2"):
@@ -74,7 +82,8 @@ def _row(row: ItemRow) -> dict[str, Any]:
     return {
         "urn": row.urn,
         "urn_to": item_path(row.urn),
-        "state": _(row.state) + (f": {reason}" if reason else ""),
+        "state": "; ".join([_(row.state) + (f": {reason}" if reason else ""), *_pauses(row)]),
+        "files": _files(row),
         "validation": _(row.validation),
         "started": format_moment(row.started_at),
         "finished": format_moment(row.finished_at),
@@ -84,6 +93,22 @@ def _row(row: ItemRow) -> dict[str, Any]:
         "bytes": row.bytes,
         "size": format_size(row.bytes),
     }
+
+
+def _files(row: ItemRow) -> str:
+    """Return whether the files of an item were read back."""
+    if row.read_back is None:
+        return _("verified") if row.verified_at else ""
+    if row.state != ItemState.CONVERTING:
+        return _("not verified yet")
+    done, total = format_size(row.read_back.done), format_size(row.read_back.total)
+    return _("verifying: {done} of {total}", done=done, total=total)
+
+
+def _pauses(row: ItemRow) -> Iterator[str]:
+    """Yield why collectors of an item pause, in the reader's language."""
+    for why in row.paused_for:
+        yield _("paused: {why}", why=_(SHORTAGE_MEANINGS[why]))
 
 
 def _address(publication: str, state: str, before: str = "") -> str:
@@ -150,31 +175,56 @@ async def _convert(context: ServiceContext, urn: str) -> None:
         notify_done(_("The mirror is created again in a separate process; the log shows when it is done."))
 
 
-def _confirm_removal(context: ServiceContext, urn: str) -> None:
-    with ui.dialog() as dialog, ui.card():
-        ui.label(_("All collected data will be lost. Type {urn} to remove the item.", urn=urn))
+async def _confirm_removal(context: ServiceContext, urn: str) -> None:
+    with notify_errors():
+        plan = await run_in_thread(items.removal_plan, context, urn)
+        _removal_dialog(context, plan).open()
+
+
+def _removal_dialog(context: ServiceContext, plan: RemovalPlan) -> ui.dialog:
+    """Return the dialog that lists what a removal destroys, and asks for the item's name."""
+    with ui.dialog() as dialog, ui.card() as card:
+        for line in _destroyed(plan):
+            ui.label(line)
+        ui.label(_("All collected data will be lost. Type {urn} to remove the item.", urn=plan.urn))
         typed = ui.input(_("Item name")).classes("w-full")
         with ui.row():
             ui.button(_("Cancel"), on_click=dialog.close)
 
             async def remove() -> None:
-                if typed.value == urn:
-                    dialog.close()
-                    await _remove(context, urn)
+                if typed.value == plan.urn:
+                    await _remove(context, plan, card)
                 else:
-                    ui.notify(_("That is not {urn}: nothing was removed.", urn=urn))
+                    ui.notify(_("That is not {urn}: nothing was removed.", urn=plan.urn))
 
             ui.button(_("Remove permanently"), on_click=remove).props('color="red-10"')
-    dialog.open()
+    return dialog
 
 
-async def _remove(context: ServiceContext, urn: str) -> None:
+def _destroyed(plan: RemovalPlan) -> Iterator[str]:
+    """Yield a sentence for each kind of thing that a removal destroys."""
+    numbers = {"documents": format_number(plan.documents), "decisions": format_number(plan.decisions)}
+    yield _("The removal destroys {documents} documents and {decisions} decisions.", **numbers)
+    for path in plan.exports:
+        yield _("It destroys the export {path}.", path=path)
+    for path, number in plan.unreadable_files.items():
+        yield _(
+            "{number} bodies that later items need cannot be read in {path}: they will be lost for good.",
+            number=format_number(number),
+            path=path,
+        )
+    for urn, number in plan.losing_items.items():
+        yield _("{urn} loses {number} bodies.", urn=urn, number=format_number(number))
+
+
+async def _remove(context: ServiceContext, plan: RemovalPlan, card: ui.card) -> None:
     with notify_errors():
-        lost = await run_in_thread(items.remove, context, urn)
-        for sentence in lost:
-            ui.notify(sentence, color="red-10", text_color="white", timeout=0, close_button="✕")
-        if not lost:
-            ui.navigate.to("/items")
+        force = bool(plan.unreadable)
+        await run_in_thread(items.start_removal, context, plan.urn, force=force, confirm=plan.urn)
+        card.clear()
+        with card:
+            ui.label(_("The item is being removed in a separate process. The list of items shows how much is left."))
+            ui.link(_("Items"), "/items")
 
 
 LIVE_FIGURES = (
@@ -203,6 +253,9 @@ def item_page(context: ServiceContext, urn: str) -> None:
 
 def _show_item(context: ServiceContext, found: ItemDetail) -> None:
     text_element("p", f"{found.base_url} {found.description}", "break-all")
+    if found.egress is not None:
+        permitted = translate_reason(found.egress["code"], found.egress["parameters"])
+        text_element("p", _("Connections: {permitted}", permitted=permitted), "text-sm")
     with ui.element("section").classes("w-full") as live:
         live.props["id"] = "live"
         live.props["data-stream"] = f"/api{item_path(found.urn, '/live')}"
@@ -232,8 +285,13 @@ def _script_texts() -> dict[str, object]:
         "locale": BABEL_LOCALES[language()].replace("_", "-"),
         "items": {str(state): _(state) for state in ItemState},
         "states": {state: state_label(state) for state in state_choices()},
-        "reasons": {code: _(template) for code, template in REASON_TEMPLATES.items()},
+        "reasons": {code: _(template) for code, template in ITEM_REASONS.items()},
         "stopping": _("stopping"),
+        "paused": _("paused: {why}"),
+        "shortages": {str(why): _(meaning) for why, meaning in SHORTAGE_MEANINGS.items()},
+        "verified": _("All files had been read back by {moment}."),
+        "verifying": _("Verifying its files: {done} of {total}."),
+        "unverified": _("Its files are not verified yet: {done} of {total} were read back."),
         "away": _("The server does not respond; trying again …"),
     }
 
@@ -249,6 +307,7 @@ def _figures() -> None:
                 if name == "state":
                     value.props["aria-live"] = "polite"
     text_element("p", "").props('data-live="reason"')
+    text_element("p", "").props('data-live="files"')
 
 
 def _chart() -> ui.echart:

@@ -9,13 +9,15 @@ from nicegui import ui
 
 from tarantula.services import overview
 from tarantula.services.context import ServiceContext
+from tarantula.services.fixity import FixityTotals
+from tarantula.services.machines import DrainedRow
 from tarantula.services.overview import ItemBrief, Overview
 from tarantula.services.publications import PublicationRow
 from tarantula.web.components.background import show_when_loaded
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import _, mark, translate_reason, translate_sentence
+from tarantula.web.format import format_moment, format_number, format_size
+from tarantula.web.i18n import _, mark, translate_reason, translate_reasons
 from tarantula.web.layout import heading, page
 
 
@@ -32,10 +34,54 @@ def _show(found: Overview) -> None:
         _figure(_("Items"), found.items, "/items")
         _figure(_("Running"), len(found.under_way), None)
         _figure(_("Needs attention"), len(found.attention), None)
+        _figure(_("Verified files"), found.fixity.verified, None)
+        _figure(_("Lost bodies"), found.fixity.damaged_bodies, None)
+    _fixity(found.fixity)
     _items(_("Running"), found.under_way, _("Nothing is being collected."))
     _attention(found.attention)
     _due(found.due)
     _items(_("Recently ended"), found.latest, _("No item has ended yet."))
+    if found.drained:
+        _machines(found.drained)
+
+
+def _machines(drained: list[DrainedRow]) -> None:
+    """Show the machines on which nothing is started: `tarantula drain` empties one."""
+    subheading(_("Machines that are being emptied"))
+    rows = [
+        {
+            "host": one.host,
+            "since": format_moment(one.since),
+            "by": one.by,
+            "running": ", ".join(process.work for process in one.processes),
+        }
+        for one in drained
+    ]
+    columns = [
+        TableColumn("host", _("Machine")),
+        TableColumn("since", _("Since")),
+        TableColumn("by", _("By")),
+        TableColumn("running", _("Still running")),
+    ]
+    data_table(columns, rows, _("Machines that are being emptied"), key="host", search=False)
+
+
+def _fixity(totals: FixityTotals) -> None:
+    """Show in one line what of the stored files is not in order, and the oldest check."""
+    texts = [
+        _(
+            "{files} stored files, {size}.",
+            files=format_number(sum(totals.files.values())),
+            size=format_size(totals.bytes),
+        )
+    ]
+    if totals.bad:
+        texts.append(_("{number} are missing or damaged.", number=format_number(totals.bad)))
+    if totals.unchecked:
+        texts.append(_("{number} have not been read back yet.", number=format_number(totals.unchecked)))
+    if totals.oldest_check is not None:
+        texts.append(_("The oldest check was on {moment}.", moment=format_moment(totals.oldest_check)))
+    text_element("p", " ".join(texts))
 
 
 def _figure(label: str, value: int, target: str | None) -> None:
@@ -81,7 +127,11 @@ def _attention(briefs: list[ItemBrief]) -> None:
         text_element("p", _("Nothing needs attention."))
         return
     rows = [
-        {"urn": one.urn, "urn_to": f"/items/{quote(one.urn)}", "why": " ".join(map(translate_sentence, one.attention))}
+        {
+            "urn": one.urn,
+            "urn_to": f"/items/{quote(one.urn)}",
+            "why": " ".join(translate_reasons(one.attention_reasons)),
+        }
         for one in briefs
     ]
     columns = [TableColumn("urn", _("Item")), TableColumn("why", _("Reason"))]

@@ -9,6 +9,7 @@ from typing import Any
 from nicegui import Client, ui
 
 from tarantula.accounts.roles import Role
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources
 from tarantula.streams.adapters.base import SourceResponse
@@ -19,7 +20,7 @@ from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import section, text_element
 from tarantula.web.components.forms import FormControl, FormErrors, select_field
 from tarantula.web.components.source_form import NewSourceForm, RequestForm, variables_field
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
 from tarantula.web.picker.frame import PickedElement, PickerFrame
 from tarantula.web.picker.offers import CategoryForm, OfferList
@@ -147,10 +148,10 @@ class PickerView:
         """Fetch the page and show it, or what it offers if it is no HTML page."""
         async with self._loading(self._errors):
             request = self._page_request()
-            response, private = await picker_service(self._client).fetch(self._context.person, request)
+            response, policy = await picker_service(self._client).fetch(self._context.person, request)
             self._request = request
             if is_page(response):
-                await self._show_page(response, private)
+                await self._show_page(response, policy)
             else:
                 await self._show_offers(response)
 
@@ -161,7 +162,7 @@ class PickerView:
             request = PageRequest(
                 values["url"], values.get("render", False), (), values.get("variables", {}), **request_fields
             )
-            response, _private = await picker_service(self._client).fetch(self._context.person, request)
+            response, _policy = await picker_service(self._client).fetch(self._context.person, request)
             self._request = request
             self._offers.hide()
             self._framed.set_visibility(False)
@@ -185,8 +186,8 @@ class PickerView:
             self._notice.text = ""
             self._open_button.enable()
 
-    async def _show_page(self, response: SourceResponse, private: bool) -> None:
-        key, page = await picker_service(self._client).open(self._context.person, response, allow_private=private)
+    async def _show_page(self, response: SourceResponse, policy: EgressPolicy) -> None:
+        key, page = await picker_service(self._client).open(self._context.person, response, policy)
         # The draft comes first: a quick click has to apply to this page, not to the previous one.
         await self._start_draft(SourceDraft(response, page.tree))
         self._offers.hide()
@@ -285,7 +286,7 @@ class PickerView:
             )
             added = await run_in_thread(sources.add_picked_source, self._context, fields, self._draft.answer)
             if added.sentence:
-                ui.notify(translate_sentence(added.sentence))
+                ui.notify(_(added.sentence))
             ui.navigate.to("/dashboard")
 
 

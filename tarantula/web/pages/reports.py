@@ -290,7 +290,7 @@ def _to_documents(urn: str, table: str, keys: list[str], event: events.EChartPoi
 
 
 def _totals(report: ItemReport) -> None:
-    totals = report.totals
+    totals, files = report.totals, report.files
     with ui.element("dl").classes("grid grid-cols-2 sm:grid-cols-3 md:grid-cols-4 gap-2 w-full"):
         for label, value in (
             (_("State"), _(report.state)),
@@ -301,6 +301,8 @@ def _totals(report: ItemReport) -> None:
             (_("Servers"), format_number(totals.servers)),
             (_("Links"), format_number(totals.links)),
             (_("Size"), format_size(totals.bytes)),
+            (_("Verified files"), _("{number} of {total}", number=files.verified, total=files.files)),
+            (_("Lost bodies"), format_number(files.lost_bodies) if files.lost_bodies is not None else "–"),
         ):
             with ui.element("div").classes("border border-slate-300 rounded p-2"):
                 text_element("dt", label, "text-sm text-slate-600")

@@ -16,7 +16,7 @@ from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_number
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0
@@ -73,7 +73,7 @@ class _View:
 
     def show(self, found: SearchPanel) -> None:
         """Show the present state."""
-        self._set_text(self._error, translate_sentence(found.trouble))
+        self._set_text(self._error, _(found.trouble))
         self._set_text(self._backlog, "–" if found.backlog is None else format_number(found.backlog))
         self._set_text(self._journal, format_number(found.journal))
         self._set_rows(self._searches, [_search(one.query, one.number) for one in found.searches])
@@ -81,7 +81,7 @@ class _View:
 
     def show_error(self, sentence: str) -> None:
         """Show why the state is not available."""
-        self._set_text(self._error, translate_sentence(sentence))
+        self._set_text(self._error, _(sentence))
 
     def _set_text(self, label: Any, text: str) -> None:
         if label.text != text:

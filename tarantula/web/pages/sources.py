@@ -28,7 +28,7 @@ from tarantula.web.components.source_form import SourceForm
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.dashboard.pane import ViewPane
 from tarantula.web.format import format_timestamp
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
 from tarantula.web.live import SourceChanges, SourceListener, source_poller
 
@@ -136,7 +136,7 @@ class HeldReadings:
     def _reading(self, row: AsideRow) -> None:
         where = f"{row.field} · {row.row}" if row.row else row.field
         text_element("p", f"{where}: {row.read}", "m-0 font-bold break-words")
-        text_element("p", translate_sentence(row.why), "m-0 break-words")
+        text_element("p", _(row.why), "m-0 break-words")
         text_element(
             "p", _("{when}, read {number} times", when=format_timestamp(row.at), number=row.times), "m-0 text-sm"
         )
@@ -274,9 +274,7 @@ def _state(row: SourceRow) -> None:
                 text_element("dt", label, "text-sm text-slate-600")
                 text_element("dd", value, "m-0 break-words")
     if row.sentence:
-        message = text_element(
-            "p", translate_sentence(row.sentence), "mt-2 text-amber-900 break-words whitespace-pre-line"
-        )
+        message = text_element("p", _(row.sentence), "mt-2 text-amber-900 break-words whitespace-pre-line")
         message.props('role="status"')
 
 

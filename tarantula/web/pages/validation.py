@@ -18,7 +18,7 @@ from tarantula.services.validation import ItemAttention
 from tarantula.web.components.elements import section, small_table
 from tarantula.web.components.items import fact_list, item_navigation, item_path, review_list
 from tarantula.web.format import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language, translate_reason, translate_reasons
 from tarantula.web.layout import heading, page, show_error
 
 VALIDATION_LABELS = {
@@ -56,7 +56,7 @@ def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided:
             else:
                 await to_thread(validation.reject, context, urn, reason)
         except TarantulaError as error:
-            sentence.text = translate_sentence(str(error))
+            sentence.text = _(str(error))
             return
         sentence.text = ""
         why.value = ""
@@ -70,7 +70,7 @@ def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided:
 
 @page("/validation", mark("Validation"))
 def validation_page(context: ServiceContext) -> None:
-    """List the items without a decision."""
+    """List the items without a decision, and those that were damaged after they were accepted."""
     heading(_("Validation"))
     waiting = validation.list_undecided(context)
     if not waiting:
@@ -79,7 +79,7 @@ def validation_page(context: ServiceContext) -> None:
         with ui.card().classes("w-full mb-2"):
             ui.link(item.urn, item_path(item.urn, "/validate")).classes("text-lg")
             ui.label(_("Ended: {moment}", moment=format_moment(item.finished_at)))
-            for reason in item.attention:
+            for reason in translate_reasons(item.attention_reasons):
                 _warning(reason)
 
 
@@ -101,7 +101,7 @@ def validate_page(context: ServiceContext, urn: str) -> None:
         except TarantulaError as error:
             contents.clear()
             with contents:
-                show_error(translate_sentence(str(error)))
+                show_error(_(str(error)))
             return
         contents.clear()
         with contents:
@@ -121,10 +121,7 @@ def validate_page(context: ServiceContext, urn: str) -> None:
                 small_table(
                     _("Decisions"),
                     [_("Decided"), _("By"), _("When"), _("Reason")],
-                    [
-                        (_(one.validation), one.by, format_moment(one.at), translate_sentence(one.why))
-                        for one in reversed(history)
-                    ],
+                    [(_(one.validation), one.by, format_moment(one.at), _(one.why)) for one in reversed(history)],
                 )
 
     ui.timer(0, fill, once=True)
@@ -133,15 +130,17 @@ def validate_page(context: ServiceContext, urn: str) -> None:
 def _state(attention: ItemAttention) -> None:
     ui.label(_(VALIDATION_LABELS[Validation(attention.validation)])).classes("text-lg").props('role="status"')
     ui.label(_("The item is complete.") if attention.complete else _("The item is not complete."))
+    for reason in translate_reasons([attention.later_damage] if attention.later_damage else []):
+        _warning(reason)
     for rule in attention.rules:
-        _warning(rule.reason)
+        _warning(translate_reason(rule.reason_code, rule.reason_parameters))
     ui.link(_("Browse its pages"), item_path(attention.urn, "/browse"))
 
 
 def _warning(sentence: str) -> None:
     with ui.row().classes("items-center no-wrap gap-2"):
         ui.icon("warning", color="orange-10").props('aria-hidden="true"')
-        ui.label(translate_sentence(sentence))
+        ui.label(sentence)
 
 
 def _indicator_rows(indicators: Indicators) -> list[tuple[str, str]]:
@@ -162,7 +161,13 @@ def _indicator_rows(indicators: Indicators) -> list[tuple[str, str]]:
                 missing=requisites.missing,
             ),
         ),
+        (_("Lost bodies"), format_number(indicators.missing_bodies)),
+        (_("Damaged files"), format_number(indicators.damaged_files)),
     ]
+    if mirror := indicators.mirror:
+        contents = _("{copies} copies, {missing} documents missing", copies=mirror.copies, missing=mirror.missing)
+        examples = [(_("Missing in the mirror"), f"{one.url}: {one.reason}") for one in mirror.examples]
+        rows += [(_("Mirror"), contents), *examples]
     if before is None:
         return rows
     return [

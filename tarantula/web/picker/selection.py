@@ -18,7 +18,7 @@ from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import small_table, subheading, text_element
 from tarantula.web.components.forms import FormControls, select_field
 from tarantula.web.components.labels import VALUE_KIND_LABELS
-from tarantula.web.i18n import _, language, mark, set_language, translate_sentence
+from tarantula.web.i18n import _, language, mark, set_language
 
 WHOLE, PART, ATTRIBUTE = "whole", "part ", "attribute "
 FOLLOWING_LABELS = {
@@ -120,7 +120,7 @@ class SelectionList:
         chosen = ui.select(list(known), label=_("Unit"), value=one.effective_unit or None, new_value_mode="add-unique")
         chosen.classes("w-full").props("outlined dense use-input hide-selected fill-input input-debounce=0")
         chosen.on_value_change(change)
-        chosen.error = translate_sentence(units.error) or None
+        chosen.error = _(units.error) or None
         self._units[f"fields.{number}"] = chosen
 
     def _part(self, one: DraftField) -> None:
@@ -230,16 +230,14 @@ class ReadingPreview:
     def _draw(self, draft: SourceDraft, found: SourceReading | str) -> None:
         subheading(_("Current reading"))
         if isinstance(found, str):
-            text_element("p", translate_sentence(found), "text-red-900 m-0 whitespace-pre-line")
+            text_element("p", _(found), "text-red-900 m-0 whitespace-pre-line")
             return
         keys, titles = draft.keys(), [one.title for one in draft.fields]
         _table(found, keys, titles)
         for key, why in found.missing.items():
-            text_element(
-                "p", f"{titles[keys.index(key)] if key in keys else key}: {translate_sentence(why)}", "text-red-900 m-0"
-            )
+            text_element("p", f"{titles[keys.index(key)] if key in keys else key}: {_(why)}", "text-red-900 m-0")
         for doubt in found.doubts[:MAX_PREVIEW_ROWS]:
-            text_element("p", f"{doubt.text[:80]}: {translate_sentence(doubt.why)}", "text-amber-900 m-0")
+            text_element("p", f"{doubt.text[:80]}: {_(doubt.why)}", "text-amber-900 m-0")
 
 
 def _table(found: SourceReading, keys: list[str], titles: list[str]) -> None:

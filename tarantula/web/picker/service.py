@@ -12,11 +12,13 @@ from nicegui import Client
 from starlette.routing import Route
 
 from tarantula.accounts.roles import Person, Role
+from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import state_meaning
+from tarantula.fetch.egress import EgressPolicy
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.browser import PickerBrowser
-from tarantula.streams.picker.client import PickerClient, PickerRequest, is_private_address, parse_address
+from tarantula.streams.picker.client import PickerClient, PickerRequest, parse_address
 from tarantula.streams.picker.draft import DRAFT_NAME
 from tarantula.streams.picker.page import PickerPage
 from tarantula.streams.sources.config import BrowserStep, parse_source
@@ -57,43 +59,42 @@ class PageRequest(NamedTuple):
 class PickerService:
     """Fetches pages for the picker and keeps them open."""
 
-    def __init__(self, user_agent: str) -> None:
+    def __init__(self, installation: Config) -> None:
         self.pages = OpenPages()
-        self._client = PickerClient(user_agent)
-        self._browser = PickerBrowser(self._client, user_agent)
+        self._installation = installation
+        self._client = PickerClient(installation.user_agent)
+        self._browser = PickerBrowser(self._client, installation.user_agent)
         self._slots = asyncio.Semaphore(MAX_CONCURRENT_FETCHES)
 
     def routes(self, tickets: TicketSigner) -> list[Route]:
         """Return the routes of the sandbox origin."""
         return sandbox_routes(self.pages, self._client, tickets)
 
-    async def fetch(self, person: Person, request: PageRequest) -> tuple[SourceResponse, bool]:
-        """Fetch a page for a curator; return the response and whether its address is private."""
+    async def fetch(self, person: Person, request: PageRequest) -> tuple[SourceResponse, EgressPolicy]:
+        """Fetch a page for a curator; return the response, and which addresses its parts may be at."""
         person.check(Role.CURATOR)
         url, request_fields = (
             parse_address(fill_variables(request.address, request.variables)),
             _validated_fields(request),
         )
+        policy = EgressPolicy.of(self._installation, [url])
         async with self._slots:
-            private = await asyncio.to_thread(is_private_address, url)
             if request.render or request.steps:
                 headers = dict(request_fields.headers)
-                page = self._browser.render(
-                    url, request.steps, request.variables, allow_private=private, headers=headers
-                )
-                return await page, private
+                page = self._browser.render(url, request.steps, request.variables, policy=policy, headers=headers)
+                return await page, policy
             exchange = await self._client.get(
-                PickerRequest(url, private, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=request_fields)
+                PickerRequest(url, policy, MAX_PAGE_BYTES, FETCH_TIMEOUT_SECONDS, accept=ACCEPT, sent=request_fields)
             )
         if not 200 <= exchange.status < 300:
             phrase = state_meaning(exchange.status).removeprefix("HTTP").removeprefix(":")
-            raise TarantulaError(f"The server answered {exchange.status}{phrase}.")
+            raise TarantulaError("The server answered {status}{phrase}.", status=exchange.status, phrase=phrase)
         content_type = exchange.get(b"content-type") or ""
-        return SourceResponse(exchange.url, exchange.body, content_type, datetime.now(UTC)), private
+        return SourceResponse(exchange.url, exchange.body, content_type, datetime.now(UTC)), policy
 
-    async def open(self, person: Person, answer: SourceResponse, *, allow_private: bool) -> tuple[str, PickerPage]:
+    async def open(self, person: Person, answer: SourceResponse, policy: EgressPolicy) -> tuple[str, PickerPage]:
         """Open a page in the sandbox; return its key and the page."""
-        page = await asyncio.to_thread(PickerPage.from_response, answer, allow_private=allow_private)
+        page = await asyncio.to_thread(PickerPage.from_response, answer, policy)
         return self.pages.put(page, person.name), page
 
 

@@ -11,13 +11,13 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
 from tarantula import __version__
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.lifecycle.suggestions import AlreadyCollected
 from tarantula.search.results import SearchOrder
 from tarantula.services import search, suggestions
 from tarantula.services.context import ServiceContext
 from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import LANGUAGES, _, language, mark, translate_sentence
+from tarantula.web.i18n import LANGUAGES, _, language, mark, translate_reason
 from tarantula.web.public.results import (
     ResultsQuery,
     copy_path,
@@ -35,7 +35,7 @@ PLAIN_PAGE_POLICY = (
 )
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 templates.env.globals.update(
-    _=_, number=format_number, moment=format_moment, translate=translate_sentence, version=__version__
+    _=_, number=format_number, moment=format_moment, translate_reason=translate_reason, version=__version__
 )
 
 
@@ -71,14 +71,12 @@ def show_search(request: Request, q: str = "", page: str = "1", order: str = "be
     values = {"query": query, "orders": ORDER_LABELS, "notes": list(query.notes), "complaint": ""}
     if not query.query:
         typed = [_("Enter one or more words.")] if q else []
-        values["notes"] = [*typed, *map(translate_sentence, search.index_warnings(context_of(request)))]
+        values["notes"] = [*typed, *map(_, search.index_warnings(context_of(request)))]
         return render(request, "search.html", {**values, "found": None})
     try:
         return render(request, "search.html", {**values, **_search_results(context_of(request), query)})
     except TarantulaError as error:
-        return render(
-            request, "search.html", {**values, "found": None, "complaint": translate_sentence(str(error))}, 503
-        )
+        return render(request, "search.html", {**values, "found": None, "complaint": _(str(error))}, 503)
 
 
 @router.get("/search/complete")
@@ -98,7 +96,9 @@ def show_copy(request: Request, urn: str, number: str) -> Response:
         search.check_document(context_of(request), urn, document)
         return RedirectResponse(copy_address(request, urn, document), 303)
     except TarantulaError as error:
-        return render(request, "message.html", {"title": _("Search"), "complaint": translate_sentence(str(error))}, 404)
+        # RFC 7725: unavailable for legal reasons.
+        status = 451 if isinstance(error, WithheldError) else 404
+        return render(request, "message.html", {"title": _("Search"), "complaint": _(str(error))}, status)
 
 
 def context_of(request: Request) -> ServiceContext:
@@ -112,7 +112,7 @@ def _search_results(context: ServiceContext, query: ResultsQuery) -> dict[str, A
     captures = search.other_captures(context, found.results)
     return {
         "found": found,
-        "notes": [*query.notes, *map(translate_sentence, [*found.notes, *search.index_warnings(context)])],
+        "notes": [*query.notes, *map(_, [*found.notes, *search.index_warnings(context)])],
         "did_you_mean": found.did_you_mean and (found.did_you_mean, query.with_query(found.did_you_mean)),
         "results": [result_view(query, result, captures.get(result.document, [])) for result in found.results],
         "facets": facet_views(query, found.facets),
@@ -134,7 +134,7 @@ def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Res
     except AlreadyCollected as error:
         return RedirectResponse(_address(error.urn, error.document), 303)
     except TarantulaError as error:
-        return render(request, "suggest.html", {"url": url[:10_000], "complaint": translate_sentence(str(error))}, 400)
+        return render(request, "suggest.html", {"url": url[:10_000], "complaint": _(str(error))}, 400)
     return RedirectResponse(_address(suggestion.urn, suggestion.document), 303)
 
 
@@ -144,7 +144,7 @@ def suggestion_status(request: Request, urn: str, number: str) -> Response:
     try:
         found = suggestions.get_suggestion(context_of(request), urn, parse_document_number(number))
     except TarantulaError as error:
-        return render(request, "suggest.html", {"url": "", "complaint": translate_sentence(str(error))}, 404)
+        return render(request, "suggest.html", {"url": "", "complaint": _(str(error))}, 404)
     search_address = ResultsQuery(f'url:"{found.url}"').address
     return render(
         request,

@@ -47,7 +47,8 @@ def checked_address(address: str) -> str:
     origin = address.rstrip("/")
     if address and not _ADDRESS.fullmatch(origin):
         raise TarantulaError(
-            f"{address[:100]!r} is not an origin. Write it as https://replay.example.org, without a path."
+            "{address!r} is not an origin. Write it as https://replay.example.org, without a path.",
+            address=address[:100],
         )
     return origin
 

@@ -18,9 +18,10 @@ from starlette.types import ASGIApp
 from tarantula.archive.replay.content import ReplayContent, as_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.fetch.media_types import media_type
 from tarantula.links.charset import BYTE_ORDER_MARKS
+from tarantula.links.source import PROLOGUE
 from tarantula.services.replay import ReplayService
 from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, TicketSigner, copy_policy
 
@@ -30,9 +31,7 @@ HTML_SCRIPT_TAG = '<script nonce="{nonce}" src="/tell.js"></script>'
 XHTML_SCRIPT_TAG = '<script xmlns="http://www.w3.org/1999/xhtml" nonce="{nonce}" src="/tell.js"/>'
 
 # Before the doctype it would switch the browser to quirks mode.
-_BEFORE = re.compile(
-    rb"(?:\s|<!--(?!-?>).*?--!?>|<!--->|<!-->|<\?[^>]*>)*(?:<!doctype[^>]*>)?", re.IGNORECASE | re.DOTALL
-)
+_BEFORE = re.compile(PROLOGUE.encode(), re.IGNORECASE | re.DOTALL)
 
 
 def insert_script(body: bytes, content_type: str, nonce: str) -> bytes:
@@ -91,7 +90,7 @@ def create_replay_app(
             Route(f"{prefix}/original/{{number:int}}", endpoints.original),
             *more,
         ],
-        exception_handlers={TarantulaError: _not_found},
+        exception_handlers={WithheldError: _withheld, TarantulaError: _not_found},
     )
     app.router.redirect_slashes = False
     return SandboxMiddleware(app)
@@ -160,6 +159,11 @@ def _raw(request: Request, content: ReplayContent) -> Response:
         number = request.path_params["number"]
         headers["content-disposition"] = f'attachment; filename="document-{number}"'
     return Response(content.body, headers=headers)
+
+
+async def _withheld(request: Request, error: Exception) -> Response:
+    # RFC 7725: unavailable for legal reasons.
+    return PlainTextResponse(str(error), 451)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -28,8 +28,11 @@ class View {
     const number = (value) => this.numbers.format(value);
     const state = this.texts.items[item.state] ?? item.state;
     this.set("away", "");
-    this.set("state", item.stop_wanted && item.is_alive ? `${state} (${this.texts.stopping})` : state);
+    const pauses = item.paused_for.map((why) => this.fill(this.texts.paused, { why: this.texts.shortages[why] }));
+    const notes = [...(item.stop_wanted && item.is_alive ? [this.texts.stopping] : []), ...pauses];
+    this.set("state", notes.length ? `${state} (${notes.join("; ")})` : state);
     this.set("reason", this.reason(item));
+    this.set("files", this.files(item));
     for (const name of ["done", "waiting", "under_way", "refused", "collectors", "per_second"]) {
       this.set(name, number(item[name]));
     }
@@ -60,8 +63,18 @@ class View {
 
   reason(item) {
     const template = this.texts.reasons[item.reason_code];
-    if (!template) return item.reason ?? "";
-    return template.replace(/\{(\w+)\}/g, (_, name) => item.reason_parameters[name]);
+    return template ? this.fill(template, item.reason_parameters) : (item.reason ?? "");
+  }
+
+  files(item) {
+    if (item.verified_at) return this.fill(this.texts.verified, { moment: this.moments.format(new Date(item.verified_at)) });
+    if (!item.read_back) return "";
+    const amounts = { done: this.size(item.read_back.done), total: this.size(item.read_back.total) };
+    return this.fill(item.is_alive ? this.texts.verifying : this.texts.unverified, amounts);
+  }
+
+  fill(template, values) {
+    return template.replace(/\{(\w+)\}/g, (_, name) => values[name]);
   }
 
   state(state) {

@@ -1,0 +1,1 @@
+"""A laboratory: network namespaces with public, private and metadata addresses, and name servers that lie."""

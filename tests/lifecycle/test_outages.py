@@ -1,0 +1,179 @@
+"""Outages of PostgreSQL: every process says so once, waits, and continues."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, make_url, select
+
+from tarantula.core.config import Config
+from tarantula.core.database import Database
+from tarantula.models import Collector, Server
+from tarantula.search.index.storage import SearchIndex
+from tarantula.search.index.updater import index_folder
+from tarantula.store.database import open_database
+from tests.sites.drawing import page
+from tests.sites.large import LargeWeb
+from tests.sites.server import Answer, Web
+from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
+from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, start, states, wait_until
+from tests.support.postgresql import CutNetwork, OwnPostgresql
+from tests.support.waits import TIMEOUT_SECONDS, eventually
+from tests.support.web_server import api_client
+
+AWAY, BACK = "The database is unavailable (", "The database is available again; continuing."
+DAEMON = [sys.executable, "scheduler.py"]
+
+
+@pytest.fixture
+def server(config: Config, monkeypatch: pytest.MonkeyPatch) -> Iterator[OwnPostgresql]:
+    with OwnPostgresql() as running:
+        monkeypatch.setenv("TARANTULA_DATABASE_URL", running.url)
+        open_database(Config()).close()
+        yield running
+
+
+@pytest.fixture
+def database(server: OwnPostgresql) -> Iterator[Database]:
+    with open_database(Config()) as opened:
+        yield opened
+
+
+def assert_one_outage(log: str) -> None:
+    assert (log.count(AWAY), log.count(BACK)) == (1, 1), log
+    assert "bug" not in log, log
+    assert "Traceback" not in log, log
+
+
+def restart(server: OwnPostgresql, database: Database, seconds: float = 3.0) -> None:
+    """Stop the server for some rounds of the processes that use it."""
+    database.close()
+    server.stop()
+    time.sleep(seconds)
+    server.start()
+
+
+def test_a_daemon_and_its_collector_say_so_once_and_go_on(
+    server: OwnPostgresql, database: Database, config: Config
+) -> None:
+    paths = [f"/{number}" for number in range(80)]
+    with Web({"/": Answer(page("Base", paths))}, fallback=Answer(page("Page"))) as web:
+        describe(
+            database, "due", base_url=web.url(), robots=False, delay=0.1, convert=False, every="monthly",
+            start="2026-01-01T00:00:00Z",
+        )  # fmt: skip
+        daemon = start(DAEMON)
+        wait_until(lambda: sum(state == 200 for state in states(database).values()) > 5, daemon)
+        restart(server, database, 8.0)
+        wait_until(lambda: only_item(database).state == "archived", daemon)
+        daemon.send_signal(signal.SIGTERM)
+        out, err = daemon.communicate(timeout=TIMEOUT_SECONDS)
+        assert (daemon.returncode, err) == (0, ""), out + err
+        assert_one_outage(out)
+        item = only_item(database)
+        assert item.crashes == 0
+        assert_one_outage((config.items / item.urn / "daemon.log").read_text())
+        assert set(states(database).values()) == {200}
+        assert len(web.visits) == 81
+
+
+def test_pages_answer_503_meanwhile(server: OwnPostgresql, database: Database) -> None:
+    process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
+    assert process.stdout is not None
+    address = process.stdout.readline().strip().partition("/begin")[0]
+    with api_client(address) as client:
+        assert client.get("/health").status_code == 200
+        database.close()
+        server.stop()
+        assert [client.get("/health").status_code for _ in range(3)] == [503] * 3
+        server.start()
+        assert client.get("/health").status_code == 200
+    process.terminate()
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert_one_outage(out + err)
+
+
+def test_an_index_that_is_followed_survives_a_restart(server: OwnPostgresql, database: Database) -> None:
+    urn = new_item(database)
+    arrive(database, urn, {"http://a.example/1": "before"})
+    process = start([TARANTULA, "index", "--follow"])
+    wait_until(lambda: indexed() == 1, process)
+    restart(server, database)
+    arrive(database, urn, {"http://a.example/2": "after"})
+    wait_until(lambda: indexed() == 2, process)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert_one_outage(out + err)
+
+
+def indexed() -> int:
+    folder = index_folder(Config())
+    return SearchIndex(folder).searcher().num_docs if (folder / "meta.json").exists() else 0
+
+
+def test_barrels_and_gateways_say_so_once(server: OwnPostgresql, database: Database, tmp_path: Path) -> None:
+    arrive(database, new_item(database), {"http://a.example/1": "before"})
+    barrel, _ = start_barrel(tmp_path / "barrel")
+    gateway, address = start_gateway()
+    with api_client(address) as client:
+
+        def found() -> int:
+            answer = client.post("/find", json={"query": "before"})
+            return answer.json()["documents"] if answer.status_code == 200 else 0
+
+        eventually(lambda: found() == 1)
+        database.close()
+        server.stop()
+        assert [found(), found()] == [1, 1]
+        server.start()
+        eventually(lambda: found() == 1)
+    for process in (barrel, gateway):
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=TIMEOUT_SECONDS)
+        assert_one_outage(out + err)
+
+
+def test_a_collector_that_is_cut_off_loses_its_leases_in_seconds(server: OwnPostgresql, database: Database) -> None:
+    with LargeWeb(400, servers=16) as web, CutNetwork(server.socket_path) as network:
+        describe(
+            database, "shared", base_url=web.base_url, accept=["127.0.0.*"], depth=30, robots=False, delay=0.5,
+            convert=False,
+        )  # fmt: skip
+        name = make_url(server.url).database
+        far = start(
+            [SCRAPY, "crawl", "shared"], TARANTULA_DATABASE_URL=f"postgresql://postgres@{network.address}/{name}"
+        )
+        wait_until(lambda: len(web.visits) > 60, far)
+        near = start([SCRAPY, "crawl", "shared", "-a", f"item={only_item(database).urn}"])
+        wait_until(lambda: len(collectors(database)) == 2, near)
+        cut_off = min(collectors(database))
+        network.cut()
+        cut_at = time.monotonic()
+        wait_until(lambda: collectors(database).keys() == {max(collectors(database))} - {cut_off}, near)
+        seconds = time.monotonic() - cut_at
+        far_log = log_until(far, AWAY)
+        network.repair()
+        near_log, rest = (process.communicate(timeout=TIMEOUT_SECONDS)[1] for process in (near, far))
+        far_log += rest
+        assert (near.returncode, far.returncode) == (0, 0), near_log + far_log
+        assert AWAY not in near_log
+        assert_one_outage(far_log)
+        assert dict.fromkeys(states(database), 200) == states(database)
+        assert len(states(database)) == 400
+        # Those that it requested before it noticed, and those that were on their way.
+        assert len(web.visits) - 400 <= 16 * 8
+        assert only_item(database).state == "archived"
+    assert seconds < 30, far_log
+
+
+def collectors(database: Database) -> dict[int, int]:
+    """Return the collectors with the number of their servers."""
+    with database.reading() as session:
+        held = select(Server.collector_id, func.count()).group_by(Server.collector_id)
+        rows = dict(session.execute(held).all())
+        return {identity: rows.get(identity, 0) for identity in session.scalars(select(Collector.id))}
