@@ -85,7 +85,7 @@ class AtOnce:
         self._log = os.open(installation.home / "started.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         self.now = datetime(1970, 1, 1, tzinfo=UTC)
 
-    def start(self, publication: str, urn: str, state: ItemState) -> None:
+    def start(self, urn: str, state: ItemState) -> None:
         """Move an item to its next state."""
         os.write(self._log, f"{urn} {state}\n".encode())
         with self._database.session() as session:
@@ -104,6 +104,9 @@ class AtOnce:
             else:
                 change_state(item, ItemState.ARCHIVED, self.now)
 
+    def end_all(self) -> None:
+        """Do nothing: there is no process."""
+
     def has_exited(self, urn: str) -> bool | None:
         """Return ``None``: there is no process."""
         return None
@@ -115,35 +118,41 @@ def moments(first: date, last: date) -> list[datetime]:
     return sorted({due + later for due in dues for later in LATER})
 
 
-def live(clock: mmap, calendar: list[datetime]) -> None:
-    """Run rounds from the current position of the clock to the end of the calendar."""
+def positions(clock: mmap) -> tuple[int, ...]:
+    """Return how many moments each daemon has completed."""
+    return struct.unpack(f"{len(clock) // 8}q", clock[:])
+
+
+def live(clock: mmap, calendar: list[datetime], daemon: int = 0) -> None:
+    """Run the rounds that a daemon has not completed; all daemons complete a moment before the next one begins."""
     installation = Config()
     with open_database(installation) as database:
         starter = AtOnce(installation, database)
         coordinator = Coordinator(installation, database, starter)
-        while (position := struct.unpack("q", clock[:8])[0]) < len(calendar):
+        while (position := positions(clock)[daemon]) < len(calendar):
             starter.now = calendar[position]
             coordinator.round(starter.now)
             coordinator.round(starter.now)
-            # The faster of two daemons sets the clock.
-            clock[:8] = struct.pack("q", max(position + 1, struct.unpack("q", clock[:8])[0]))
+            struct.pack_into("q", clock, 8 * daemon, position + 1)
+            while min(positions(clock)) <= position:
+                time.sleep(0.0005)
 
 
-def kill_at(pids: list[int], clock: mmap, position: int, dice: random.Random) -> None:
-    """Kill the first daemon when the clock reaches a position, or a little later."""
-    while struct.unpack("q", clock[:8])[0] < position:
+def kill_at(pid: int, clock: mmap, position: int, dice: random.Random) -> None:
+    """Kill a daemon when the clock reaches a position, or a little later."""
+    while min(positions(clock)) < position:
         time.sleep(0.0005)
     time.sleep(dice.uniform(0, 0.01))
-    os.kill(pids[0], signal.SIGKILL)
-    os.waitpid(pids.pop(0), 0)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
 
 
-def begin(clock: mmap, calendar: list[datetime]) -> int:
+def begin(clock: mmap, calendar: list[datetime], daemon: int) -> int:
     """Fork a daemon process; return its id."""
     pid = os.fork()
     if pid == 0:
         try:
-            live(clock, calendar)
+            live(clock, calendar, daemon)
         except BaseException as error:
             print(repr(error), file=sys.stderr, flush=True)
             os._exit(1)
@@ -152,13 +161,14 @@ def begin(clock: mmap, calendar: list[datetime]) -> int:
 
 
 def main(kills: int, daemons: int, first: date, last: date) -> int:
-    """Run daemons through the calendar, killing some; return the highest exit code."""
+    """Run daemons through the calendar, killing them in turn; return the highest exit code."""
     Config().make_home()
-    calendar, clock, dice = moments(first, last), mmap(-1, 8), random.Random(kills)
-    pids = [begin(clock, calendar) for _ in range(daemons)]
-    for position in sorted(dice.sample(range(len(calendar) - 1), kills)):
-        kill_at(pids, clock, position, dice)
-        pids.append(begin(clock, calendar))
+    calendar, clock, dice = moments(first, last), mmap(-1, 8 * daemons), random.Random(kills)
+    pids = [begin(clock, calendar, daemon) for daemon in range(daemons)]
+    for number, position in enumerate(sorted(dice.sample(range(len(calendar) - 1), kills))):
+        daemon = number % daemons
+        kill_at(pids[daemon], clock, position, dice)
+        pids[daemon] = begin(clock, calendar, daemon)
     codes = [os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in pids]
     return max(codes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
@@ -54,6 +55,14 @@ class Trap(NamedTuple):
         self.silent.peers.clear()
         return reached
 
+    def settle(self) -> None:
+        """Wait until nothing is reached any more: requests of a closed window may still be on their way."""
+        for _ in range(MOMENTS):
+            time.sleep(10 * MOMENT / 1000)
+            if not self.caught():
+                return
+        raise AssertionError("the traps are still being reached")
+
     def open(self, window: Page, path: str) -> Frame:
         """Open a page of the item; return its frame."""
         window.goto(f"{self.place.address}/items/{self.urn}/browse?document={self.ids[path]}")
@@ -93,7 +102,7 @@ def archived_frame(window: Page) -> Frame:
 def test_hostile_pages_reach_nothing(config: Config, chromium: str) -> None:
     with open_database(config) as database, trap(database) as traps, launched(chromium) as browser:
         attack_from_the_web(browser, traps)
-        traps.caught()
+        traps.settle()
         window = browser.new_page(locale="en-GB")
         traps.place.enter(window)
         cookies = window.context.cookies()
