@@ -76,6 +76,9 @@ class Config(BaseSettings):
     stream_adapters: str = ""
     """Additional stream adapters, as ``name=package.module.Class``, separated by semicolons."""
 
+    web_components: bool = False
+    """Whether administrators may enter import paths and all Scrapy settings in the pages and the API."""
+
     def __init__(self, **values: Any) -> None:
         try:
             super().__init__(**values)
