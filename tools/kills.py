@@ -2,10 +2,10 @@
 
 ``python -m tools.kills --documents 20000 --kills 1000`` serves sites on loopback, collects them once undisturbed and
 once under two daemons (the second in a PID namespace of its own, which is another machine to Tarântula) whose
-processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. A strike comes up
-to a second after the sites got their share of requests: not always while all servers are being asked at once. Then
-rows, bodies, mirrors, search results and exports of both are compared, and the requests of both counted. Exit code 1:
-they differ.
+processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. A strike comes at
+a random moment between two requests to a server, after the sites got their share: not always while all servers are
+being asked at once. Then rows, bodies, mirrors, search results and exports of both are compared, and the requests of
+both counted. Exit code 1: they differ.
 """
 
 from __future__ import annotations
@@ -60,8 +60,6 @@ QUERIES = ("biblioteca", "página 7", "publicações da rede", "pictures", "libr
 """Queries whose number of documents and facets are compared: many results have the same score, and no fixed order."""
 RARE_PAGES = (11, 123, 250, 301)
 """Numbers of pages whose titles are searched for; all results are compared."""
-STRIKE_SECONDS = 1.0
-"""Longest time from a share of requests to the strike."""
 QUIET_SECONDS = 10.0
 """Longest time between two kills while items are collected, if no request comes."""
 COMMAND_SECONDS = 1.0
@@ -204,6 +202,8 @@ class Disturbance:
     chance: random.Random
     server: OwnPostgresql | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    delay: float = 0.0
+    """Longest time from a share of requests to the strike."""
     resumed_by_hand: int = 0
 
     def processes(self) -> dict[str, list[int]]:
@@ -267,7 +267,7 @@ class Disturbance:
                 resumed = [one for one in resumed if one.poll() is None] or self.resume_interrupted()
             asked = sum(site.requests() for site in self.sites)
             if asked - struck_after >= step or now - struck_at > (COMMAND_SECONDS if is_archived else QUIET_SECONDS):
-                time.sleep(self.chance.uniform(0.0, STRIKE_SECONDS))
+                time.sleep(self.chance.uniform(0.0, self.delay))
                 self.strike()
                 struck_at, struck_after = time.monotonic(), asked
                 if sum(self.counts.values()) % 25 == 0:
@@ -428,7 +428,9 @@ def main() -> int:
             site.visits.clear()
         print(f"undisturbed: {usual} requests", flush=True)
         describe(disturbed, sites, "--delay", chosen.delay, "--start", "2026-01-01 00:00")
-        disturbance = Disturbance(disturbed, sites, chosen.kills, random.Random(chosen.seed), server)
+        disturbance = Disturbance(
+            disturbed, sites, chosen.kills, random.Random(chosen.seed), server, delay=float(chosen.delay)
+        )
         try:
             with daemons(disturbed, hosts):
                 disturbance.run()
