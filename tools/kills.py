@@ -2,10 +2,9 @@
 
 ``python -m tools.kills --documents 20000 --kills 1000`` serves sites on loopback, collects them once undisturbed and
 once under two daemons (the second in a PID namespace of its own, which is another machine to Tarântula) whose
-processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. A strike comes at
-a random moment between two requests to a server, after the sites got their share: not always while all servers are
-being asked at once. Then rows, bodies, mirrors, search results and exports of both are compared, and the requests of
-both counted. Exit code 1: they differ.
+processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Strikes come at
+random moments, in a Poisson process. Then rows, bodies, mirrors, search results and exports of both are compared,
+and the requests of both counted. Exit code 1: they differ.
 """
 
 from __future__ import annotations
@@ -60,10 +59,6 @@ QUERIES = ("biblioteca", "página 7", "publicações da rede", "pictures", "libr
 """Queries whose number of documents and facets are compared: many results have the same score, and no fixed order."""
 RARE_PAGES = (11, 123, 250, 301)
 """Numbers of pages whose titles are searched for; all results are compared."""
-QUIET_SECONDS = 10.0
-"""Longest time between two kills while items are collected, if no request comes."""
-COMMAND_SECONDS = 1.0
-"""Time between two kills when all items are archived."""
 SETTLE_SECONDS = 900.0
 """Longest time from the last kill until all items are archived."""
 
@@ -194,7 +189,7 @@ def _search(installation: Installation, query: str, page: int = 1) -> dict[str, 
 
 @dataclass
 class Disturbance:
-    """Random kills, one each time that the sites got so many requests more, or that a while has passed."""
+    """Kills at random moments."""
 
     installation: Installation
     sites: list[Site]
@@ -202,8 +197,8 @@ class Disturbance:
     chance: random.Random
     server: OwnPostgresql | None = None
     counts: Counter[str] = field(default_factory=Counter)
-    delay: float = 0.0
-    """Longest time from a share of requests to the strike."""
+    interval: float = 1.0
+    """Mean time between two strikes, in seconds."""
     resumed_by_hand: int = 0
 
     def processes(self) -> dict[str, list[int]]:
@@ -256,23 +251,20 @@ class Disturbance:
 
     def run(self) -> None:
         """Strike as often as asked, with commands of a person beside the daemons; report progress."""
-        step = max(1.0, 0.8 * sum(site.pages for site in self.sites) / self.kills)
         commands: list[subprocess.Popen[str]] = []
-        struck_at, struck_after, looked_at, is_archived = time.monotonic(), 0, 0.0, False
         resumed: list[subprocess.Popen[str]] = []
+        strike_at, looked_at = time.monotonic(), 0.0
         while sum(self.counts.values()) < self.kills:
             if (now := time.monotonic()) - looked_at > 1.0:
-                looked_at, is_archived = now, self.is_archived()
+                looked_at = now
                 commands = [one for one in commands if one.poll() is None] or self._commands()
                 resumed = [one for one in resumed if one.poll() is None] or self.resume_interrupted()
-            asked = sum(site.requests() for site in self.sites)
-            if asked - struck_after >= step or now - struck_at > (COMMAND_SECONDS if is_archived else QUIET_SECONDS):
-                time.sleep(self.chance.uniform(0.0, self.delay))
+            if now >= strike_at:
                 self.strike()
-                struck_at, struck_after = time.monotonic(), asked
-                if sum(self.counts.values()) % 25 == 0:
-                    print(f"{sum(self.counts.values())} of {self.kills} kills, {asked} requests", flush=True)
-            time.sleep(0.05)
+                strike_at += self.chance.expovariate(1.0 / self.interval)
+                if (number := sum(self.counts.values())) % 25 == 0:
+                    print(f"{number} of {self.kills} kills, {self.requests()} requests", flush=True)
+            time.sleep(0.01)
         for command in (*commands, *resumed):
             command.communicate()
 
@@ -294,6 +286,10 @@ class Disturbance:
             ("backup", str(self.installation.home.parent / "backup")),
         )
         return [self.installation.start(*self.chance.choice(lines))]
+
+    def requests(self) -> int:
+        """Return the number of requests for documents that the sites got so far."""
+        return sum(site.requests() for site in self.sites)
 
     def is_archived(self) -> bool:
         """Whether every site has an archived item."""
@@ -405,7 +401,8 @@ def main() -> int:
     options.add_argument("--kills", type=int, default=50)
     options.add_argument("--database", choices=("postgresql", "sqlite"), default="postgresql")
     options.add_argument("--hosts", type=int, help="by default 2 on PostgreSQL, 1 on SQLite")
-    options.add_argument("--delay", default="0.5", help="seconds between two requests to a server; each site has 16")
+    options.add_argument("--delay", default="1", help="seconds between two requests to a server; each site has 16")
+    options.add_argument("--interval", type=float, default=0.6, help="mean seconds between two kills")
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     hosts = chosen.hosts or (2 if chosen.database == "postgresql" else 1)
@@ -437,7 +434,7 @@ def main() -> int:
                 settle(disturbance)
         finally:
             end_all(disturbance)
-        asked = sum(site.requests() for site in sites)
+        asked = disturbance.requests()
         different = compare(sites, calm, disturbed)
         for site in sites:
             site.__exit__()
@@ -447,6 +444,7 @@ def main() -> int:
         "hosts": hosts,
         "database": chosen.database,
         "delay": float(chosen.delay),
+        "interval": chosen.interval,
         "kills": dict(sorted(disturbance.counts.items())),
         "resumed_by_hand": disturbance.resumed_by_hand,
         "requests": {"undisturbed": usual, "disturbed": asked, "extra_percent": round(100 * (asked / usual - 1), 2)},

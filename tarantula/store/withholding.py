@@ -14,9 +14,10 @@ from functools import lru_cache
 from itertools import product
 
 from pydantic import BaseModel
-from sqlalchemy import ColumnElement, Connection, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, or_, select
 from sqlalchemy.orm import Session
 
+from tarantula.core.columns import UtcDateTime
 from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.core.messages import Message
 from tarantula.core.states import ItemState
@@ -64,9 +65,13 @@ def _unescaped(escape: re.Match[str]) -> str:
     return character if _UNRESERVED.match(character) else escape[0].upper()
 
 
-def is_in_force(now: datetime) -> ColumnElement[bool]:
+def is_in_force(now: datetime | BindParameter[datetime]) -> ColumnElement[bool]:
     """Return the condition for withholdings that are in force."""
     return Withholding.lifted_at.is_(None) & or_(Withholding.until.is_(None), Withholding.until > now)
+
+
+# Built once, because gateways run it for every query.
+_URLS_IN_FORCE = select(Withholding.url).where(is_in_force(bindparam("now", type_=UtcDateTime)))
 
 
 def withheld_urls(session: Session) -> dict[bytes, Withholding]:
@@ -80,7 +85,7 @@ def withheld_urls(session: Session) -> dict[bytes, Withholding]:
 
 def urls_withheld_now(connection: Connection) -> list[str]:
     """Return the URLs of the withholdings in force, each in one of its spellings."""
-    return list(connection.scalars(select(Withholding.url).where(is_in_force(datetime.now(UTC)))))
+    return list(connection.scalars(_URLS_IN_FORCE, {"now": datetime.now(UTC)}))
 
 
 def check_access(session: Session, document: Document) -> None:
