@@ -426,7 +426,7 @@ def main() -> int:
         print(f"undisturbed: {usual} requests", flush=True)
         describe(disturbed, sites, "--delay", chosen.delay, "--start", "2026-01-01 00:00")
         disturbance = Disturbance(
-            disturbed, sites, chosen.kills, random.Random(chosen.seed), server, delay=float(chosen.delay)
+            disturbed, sites, chosen.kills, random.Random(chosen.seed), server, interval=chosen.interval
         )
         try:
             with daemons(disturbed, hosts):
