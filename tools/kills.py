@@ -402,7 +402,7 @@ def main() -> int:
     options.add_argument("--database", choices=("postgresql", "sqlite"), default="postgresql")
     options.add_argument("--hosts", type=int, help="by default 2 on PostgreSQL, 1 on SQLite")
     options.add_argument("--delay", default="1", help="seconds between two requests to a server; each site has 16")
-    options.add_argument("--interval", type=float, default=0.6, help="mean seconds between two kills")
+    options.add_argument("--interval", type=float, default=2.0, help="mean seconds between two kills")
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
     hosts = chosen.hosts or (2 if chosen.database == "postgresql" else 1)
