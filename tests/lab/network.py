@@ -102,6 +102,10 @@ class LyingNameServer:
         self._socket.bind((NAME_SERVER, 53))
         threading.Thread(target=self._serve, daemon=True).start()
 
+    def forget(self) -> None:
+        """Count the questions from zero again."""
+        self._asked.clear()
+
     def _serve(self) -> None:
         while True:
             query, sender = self._socket.recvfrom(4096)
