@@ -198,9 +198,9 @@ def test_rendered_streams_and_pages_in_the_picker(laboratory: dict[str, Any]) ->
 
 NETWORK_MODULES = frozenset(
     "aiodns aiohttp apprise asyncssh boto3 botocore curl_cffi ftplib h2 http.client httpcore httpx imaplib nntplib "
-    "obstore paramiko playwright poplib psycopg psycopg2 pycares pycurl pysftp requests scrapy_playwright smtplib socket "
-    "ssl telnetlib twisted.internet.endpoints twisted.internet.reactor twisted.web urllib.request urllib3 uvicorn "
-    "websocket websockets xmlrpc".split()
+    "obstore paramiko playwright poplib psycopg psycopg2 pycares pycurl pysftp requests scrapy_playwright smtplib "
+    "socket ssl telnetlib twisted.internet.endpoints twisted.internet.reactor twisted.web urllib.request urllib3 "
+    "uvicorn websocket websockets xmlrpc".split()
 )
 """Modules that can connect, resolve names, or start a browser."""
 NETWORK_CALLS = frozenset(
