@@ -14,6 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from cryptography import x509
+from cryptography.x509.oid import AuthorityInformationAccessOID
 from sqlalchemy import select
 
 from tarantula.accounts.roles import Person, Role
@@ -28,6 +30,7 @@ from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
 from tarantula.web.picker.service import PageRequest, PickerService
 from tests.lab.network import PROXY, ConnectionLog, LabWeb, LyingNameServer, Page, build
+from tests.sites.certificates import certificate, server_context
 from tests.support.crawls import SCRAPY, TARANTULA, describe, run
 from tests.support.waits import eventually
 
@@ -78,7 +81,18 @@ SITEMAP = "".join(
 )
 SITEMAP = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{SITEMAP}</urlset>'
 LATER = '<p>1</p><a href="/1"><a href="/2">'
+SECURE = "".join(
+    f'<a href="https://{host}/secure">' for host in ("mixed.test", "later.test", "10.0.0.5", "inside.test")
+)
+
+
+def _uri(url: str) -> x509.UniformResourceIdentifier:
+    return x509.UniformResourceIdentifier(url)
+
+
 PAGES: dict[str, Page] = {
+    "public.test/secure": (200, {}, f"<p>1</p>{SECURE}"),
+    "later.test/secure": (200, {}, "<p>1</p>"),
     "public.test/": (200, {}, "".join(f'<a href="{url}">' for url in LINKS)),
     "public.test/value": (200, {}, "<p>1</p>"),
     "public.test/to-private": (302, {"Location": "http://10.0.0.5/secret"}, ""),
@@ -106,6 +120,16 @@ PAGES: dict[str, Page] = {
     **{f"rebinding.test/{number}": (200, {"Connection": "close"}, "<p>1</p>") for number in range(4)},
     "10.0.0.5/": (200, {}, "never: secrets are served instead"),
 }
+PRIVATE_RESPONDERS = (
+    x509.AuthorityInformationAccess(
+        [
+            x509.AccessDescription(AuthorityInformationAccessOID.OCSP, _uri("http://10.0.0.5/ocsp")),
+            x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, _uri("http://inside.test/ca.crt")),
+        ]
+    ),
+    x509.CRLDistributionPoints([x509.DistributionPoint([_uri("http://192.168.7.7/list.crl")], None, None, None)]),
+)
+"""Where a certificate says that its status and its issuer can be had."""
 MESSAGE = NotificationMessage("title", "body", "info")
 
 
@@ -116,7 +140,9 @@ class Laboratory:
         self.folder = folder
         build(folder)
         self.names = LyingNameServer(NAMES)
-        self.web = LabWeb(PAGES)
+        trusted = certificate(folder, names=["public.test", "later.test"], more=PRIVATE_RESPONDERS)
+        os.environ["SSL_CERT_FILE"] = os.environ["REQUESTS_CA_BUNDLE"] = str(trusted)
+        self.web = LabWeb(PAGES, server_context(trusted))
         self.log = ConnectionLog()
         self.results: dict[str, Any] = {}
 
@@ -197,6 +223,7 @@ async def _pick(render: bool) -> dict[str, str]:
         "http://rebinding.test/1",
         "http://later.test/",
         "http://later.test/1",
+        "https://public.test/secure",
     ):
         try:
             response, policy = await service.fetch(person, PageRequest(url, render=render))
@@ -220,7 +247,7 @@ def notify() -> dict[str, bool]:
         "json://public.test/value", "json://mixed.test/", "json://inside.test/", "json://alias.test/",
         "json://metadata.test/", "json://public.test/to-private", "json://public.test/to-private?redirect=yes",
         "json://rebinding.test/0", "json://rebinding.test/0", "json://rebinding.test/0", "json://later.test/1",
-        "json://later.test/1",
+        "json://later.test/1", "jsons://public.test/value", "jsons://inside.test/",
         "mailto://a:b@example.org?smtp=inside.test&from=a@example.org&to=b@example.org", "syslog://",
         "fcm://project/device?mode=oauth2&keyfile=http://10.0.0.5/key.json",
     )  # fmt: skip
@@ -247,6 +274,8 @@ SCENARIOS: dict[str, Scenario] = {
         {"TARANTULA_NOTIFY": "json://inside.test/;json://public.test/value", **os.environ},
     ),
     "sitemaps": lambda: crawl("http://public.test/robots.txt", depth=2, robots=False),
+    "tls": lambda: crawl("https://public.test/secure", robots=False),
+    "stream tls": lambda: poll("https://public.test/secure"),
     "changing base": lambda: crawl("http://later.test/", accept=[]),
     "mixed base": lambda: crawl("http://mixed.test/"),
     "named base": lambda: crawl("http://10.0.0.5/", accept=[]),

@@ -68,9 +68,9 @@ def connections(laboratory: dict[str, Any], name: str) -> list[str]:
     return found
 
 
-def tcp(*hosts: str) -> list[str]:
-    """Return the log entries of connections to port 80 of these hosts."""
-    return [f"tcp {host}:80" for host in hosts]
+def tcp(*hosts: str, port: int = 80) -> list[str]:
+    """Return the log entries of connections to a port of these hosts."""
+    return [f"tcp {host}:{port}" for host in hosts]
 
 
 def test_no_private_address_was_connected_to(laboratory: dict[str, Any]) -> None:
@@ -102,6 +102,22 @@ def test_sitemaps(laboratory: dict[str, Any]) -> None:
     read = {url for url, state in states.items() if url.endswith("/sitemap.xml") and state == 200}
     assert read == {f"http://{host}/sitemap.xml" for host in SITEMAP_HOSTS}
     assert states["http://10.0.0.5/mapped"] == states["http://inside.test/sitemap.xml"] == -5
+
+
+def test_tls_asks_nobody_about_certificates(laboratory: dict[str, Any]) -> None:
+    """The responder, the issuer and the revocation list that a certificate names are private."""
+    assert connections(laboratory, "tls") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.6", port=443)
+    result = laboratory["tls"]["result"]
+    assert result["states"] == {
+        "https://public.test/secure": 200,
+        # Its name is not in the certificate.
+        "https://mixed.test/secure": -11,
+        "https://later.test/secure": 200,
+        "https://10.0.0.5/secure": -5,
+        "https://inside.test/secure": -5,
+    }
+    assert connections(laboratory, "stream tls") == tcp("93.184.1.1", port=443)
+    assert laboratory["stream tls"]["result"] == ["read", "read"]
 
 
 def test_collector_robots_and_notices_of_items(laboratory: dict[str, Any]) -> None:
@@ -159,7 +175,8 @@ def test_suggestions(laboratory: dict[str, Any]) -> None:
 
 
 def test_the_picker_and_the_parts_of_its_pages(laboratory: dict[str, Any]) -> None:
-    assert connections(laboratory, "picker") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3", "93.184.1.6")
+    plain = tcp("93.184.1.1", "93.184.1.2", "93.184.1.3", "93.184.1.6")
+    assert connections(laboratory, "picker") == sorted([*plain, *tcp("93.184.1.1", port=443)])
     result = laboratory["picker"]["result"]
     assert {url for url, outcome in result.items() if outcome == "refused"} == PICKER_REFUSES
     assert "opened with a part" not in result.values()
@@ -169,9 +186,9 @@ def test_notifications(laboratory: dict[str, Any]) -> None:
     """Neither names, redirects nor key files lead inside."""
     assert {*tcp("93.184.1.1", "93.184.1.2", "93.184.1.6")} <= {*connections(laboratory, "notifications")}
     sent = [sent for address, sent in laboratory["notifications"]["result"].items() if "rebinding" not in address]
-    # A public server, the public one of mixed addresses, a name before it changes, and the system's log, which is no
-    # connection.
-    assert sent == [True, True, *[False] * 5, True, False, False, True, False]
+    # A public server, the public one of mixed addresses, a name before it changes, a public server with TLS, and the
+    # system's log, which is no connection.
+    assert sent == [True, True, *[False] * 5, True, False, True, False, False, True, False]
 
 
 def test_pages_in_the_browser(laboratory: dict[str, Any]) -> None:
@@ -216,7 +233,7 @@ PATHS: dict[str, set[str]] = {
     "fetch.chromium": BROWSER_PATHS,
     "fetch.connection": {"collector", "stream", "picker", "proxy"},
     "fetch.names": {"collector", "stream", "picker", "suggestions", "notifications"},
-    "fetch.tls": {"collector", "stream", "picker"},
+    "fetch.tls": {"tls", "stream tls", "picker"},
     "lifecycle.notifications": {"collector", "notifications"},
     "publications.fields": {"notifications"},
     "publications.notifications": {"notifications"},
