@@ -7,6 +7,7 @@ from the packets, so that it has every attempt to connect, to any address and po
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 import subprocess
 import threading
@@ -102,6 +103,10 @@ class LyingNameServer:
         self._socket.bind((NAME_SERVER, 53))
         threading.Thread(target=self._serve, daemon=True).start()
 
+    def forget(self) -> None:
+        """Count the questions from zero again."""
+        self._asked.clear()
+
     def _serve(self) -> None:
         while True:
             query, sender = self._socket.recvfrom(4096)
@@ -153,9 +158,9 @@ Page = tuple[int, dict[str, str], str]
 
 
 class LabWeb:
-    """Web servers on port 80 of all addresses, and a proxy on port 3128; private ones have secrets."""
+    """Web servers on ports 80 and 443 of all addresses, and a proxy on port 3128; private ones have secrets."""
 
-    def __init__(self, pages: dict[str, Page]) -> None:
+    def __init__(self, pages: dict[str, Page], tls: ssl.SSLContext) -> None:
         self.pages = pages
         """By host and path, as ``public.test/``."""
         self.asked: list[str] = []
@@ -189,6 +194,8 @@ class LabWeb:
             address_family = socket.AF_INET6
             daemon_threads = True
 
-        for port in (80, 3128):
+        for port in (80, 443, 3128):
             server = Server(("::", port), Handler)
+            if port == 443:
+                server.socket = tls.wrap_socket(server.socket, server_side=True)
             threading.Thread(target=server.serve_forever, daemon=True).start()

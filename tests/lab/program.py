@@ -14,6 +14,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
+from cryptography import x509
+from cryptography.x509.oid import AuthorityInformationAccessOID
 from sqlalchemy import select
 
 from tarantula.accounts.roles import Person, Role
@@ -28,6 +30,7 @@ from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
 from tarantula.web.picker.service import PageRequest, PickerService
 from tests.lab.network import PROXY, ConnectionLog, LabWeb, LyingNameServer, Page, build
+from tests.sites.certificates import certificate, server_context
 from tests.support.crawls import SCRAPY, TARANTULA, describe, run
 from tests.support.waits import eventually
 
@@ -35,6 +38,7 @@ NAMES: dict[str, Any] = {
     "public.test": ["93.184.1.1"],
     "mixed.test": ["10.0.0.5", "93.184.1.2", "169.254.169.254", "fd12::5"],
     "rebinding.test": lambda asked: ["93.184.1.3"] if asked % 2 == 0 else ["10.0.0.5"],
+    "later.test": lambda asked: ["93.184.1.6"] if asked == 0 else ["10.0.0.5"],
     "robots.test": ["93.184.1.4"],
     "moved.test": ["93.184.1.5"],
     "inside.test": ["10.0.0.5"],
@@ -52,8 +56,9 @@ LINKS = (
     *REFUSED, "http://mixed.test/", "http://public.test/to-private", "http://robots.test/page",
     *(f"http://rebinding.test/{number}" for number in range(4)),
 )  # fmt: skip
-RENDERED = """<!doctype html><body><script>
-for (const url of ["http://10.0.0.5/", "http://inside.test/", "http://169.254.169.254/", "http://192.168.7.7:8080/"]) {
+RENDERED = """<!doctype html><body><p>1</p><script>
+for (const url of ["http://10.0.0.5/", "http://inside.test/", "http://169.254.169.254/", "http://192.168.7.7:8080/",
+    "http://mixed.test/", "http://rebinding.test/0", "http://rebinding.test/1", "http://alias.test/"]) {
   fetch(url, {mode: "no-cors"}).catch(() => {});
   for (const kind of ["img", "iframe", "script"]) {
     const part = document.createElement(kind); part.src = url; document.body.append(part);
@@ -70,7 +75,24 @@ peer.createDataChannel("out");
 peer.createOffer().then(offer => peer.setLocalDescription(offer));
 fetch("http://public.test/part.txt").catch(() => {});
 </script>"""
+SITEMAP_HOSTS = ("public.test", "mixed.test", "rebinding.test", "later.test")
+SITEMAP = "".join(
+    f"<url><loc>{url}</loc></url>" for url in ("http://10.0.0.5/mapped", "http://inside.test/", "http://mixed.test/")
+)
+SITEMAP = f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{SITEMAP}</urlset>'
+LATER = '<p>1</p><a href="/1"><a href="/2">'
+SECURE = "".join(
+    f'<a href="https://{host}/secure">' for host in ("mixed.test", "later.test", "10.0.0.5", "inside.test")
+)
+
+
+def _uri(url: str) -> x509.UniformResourceIdentifier:
+    return x509.UniformResourceIdentifier(url)
+
+
 PAGES: dict[str, Page] = {
+    "public.test/secure": (200, {}, f"<p>1</p>{SECURE}"),
+    "later.test/secure": (200, {}, "<p>1</p>"),
     "public.test/": (200, {}, "".join(f'<a href="{url}">' for url in LINKS)),
     "public.test/value": (200, {}, "<p>1</p>"),
     "public.test/to-private": (302, {"Location": "http://10.0.0.5/secret"}, ""),
@@ -81,13 +103,33 @@ PAGES: dict[str, Page] = {
         {},
         '<link rel="stylesheet" href="http://10.0.0.5/a.css"><img src="http://metadata.test/a.png"><p>1</p>',
     ),
+    "public.test/robots.txt": (
+        200,
+        {"Content-Type": "text/plain"},
+        "".join(f"Sitemap: http://{host}/sitemap.xml\n" for host in (*SITEMAP_HOSTS, "10.0.0.5", "inside.test")),
+    ),
+    **{
+        f"{host}/sitemap.xml": (200, {"Content-Type": "application/xml", "Connection": "close"}, SITEMAP)
+        for host in SITEMAP_HOSTS
+    },
+    **{f"later.test/{page}": (200, {"Connection": "close"}, LATER) for page in ("", "1", "2")},
     "robots.test/robots.txt": (302, {"Location": "http://10.0.0.5/robots.txt"}, ""),
     "robots.test/page": (200, {}, "page"),
     "mixed.test/": (200, {}, '<a href="http://10.0.0.5/"><a href="http://192.168.7.7/"><p>1</p>'),
     "moved.test/": (200, {}, "<p>1</p>"),
-    **{f"rebinding.test/{number}": (200, {"Connection": "close"}, "page") for number in range(4)},
+    **{f"rebinding.test/{number}": (200, {"Connection": "close"}, "<p>1</p>") for number in range(4)},
     "10.0.0.5/": (200, {}, "never: secrets are served instead"),
 }
+PRIVATE_RESPONDERS = (
+    x509.AuthorityInformationAccess(
+        [
+            x509.AccessDescription(AuthorityInformationAccessOID.OCSP, _uri("http://10.0.0.5/ocsp")),
+            x509.AccessDescription(AuthorityInformationAccessOID.CA_ISSUERS, _uri("http://inside.test/ca.crt")),
+        ]
+    ),
+    x509.CRLDistributionPoints([x509.DistributionPoint([_uri("http://192.168.7.7/list.crl")], None, None, None)]),
+)
+"""Where a certificate says that its status and its issuer can be had."""
 MESSAGE = NotificationMessage("title", "body", "info")
 
 
@@ -98,7 +140,9 @@ class Laboratory:
         self.folder = folder
         build(folder)
         self.names = LyingNameServer(NAMES)
-        self.web = LabWeb(PAGES)
+        trusted = certificate(folder, names=["public.test", "later.test"], more=PRIVATE_RESPONDERS)
+        os.environ["SSL_CERT_FILE"] = os.environ["REQUESTS_CA_BUNDLE"] = str(trusted)
+        self.web = LabWeb(PAGES, server_context(trusted))
         self.log = ConnectionLog()
         self.results: dict[str, Any] = {}
 
@@ -107,6 +151,7 @@ class Laboratory:
         os.environ["TARANTULA_HOME"] = str(self.folder / name)
         Config().make_home()
         self.log.take()
+        self.names.forget()
         began = monotonic()
         result = act()
         self.results[name] = {"connections": self.log.take(), "result": result, "seconds": monotonic() - began}
@@ -144,25 +189,28 @@ def poll(url: str, **values: Any) -> list[str]:
 
 
 def suggest() -> dict[str, int]:
-    """Suggest URLs, and wait until the accepted one is collected; return the exit codes."""
-    urls = ("http://inside.test/", "http://10.0.0.5/", "http://metadata.test/", "http://mixed.test/")
+    """Suggest URLs, and wait until the accepted ones are collected; return the exit codes."""
+    urls = (
+        "http://inside.test/", "http://10.0.0.5/", "http://metadata.test/", "http://alias.test/", "http://mixed.test/",
+        "http://later.test/",
+    )  # fmt: skip
     codes = {url: run(TARANTULA, "suggest", url)[0] for url in urls}
     with open_database(Config()) as database:
-        eventually(lambda: _item_state(database) in (ItemState.ARCHIVED, ItemState.INTERRUPTED))
+        eventually(lambda: _item_states(database) <= {ItemState.ARCHIVED, ItemState.INTERRUPTED})
     return codes
 
 
-def _item_state(database: Database) -> str | None:
+def _item_states(database: Database) -> set[str]:
     with database.reading() as session:
-        return session.scalar(select(Item.state))
+        return {*session.scalars(select(Item.state))}
 
 
-def pick() -> dict[str, str]:
+def pick(render: bool = False) -> dict[str, str]:
     """Open pages in the picker, with their parts; return what became of each."""
-    return asyncio.run(_pick())
+    return asyncio.run(_pick(render))
 
 
-async def _pick() -> dict[str, str]:
+async def _pick(render: bool) -> dict[str, str]:
     service, person = PickerService(Config()), Person("ana", Role.CURATOR)
     outcomes = {}
     for url in (
@@ -170,9 +218,15 @@ async def _pick() -> dict[str, str]:
         "http://mixed.test/",
         "http://inside.test/",
         "http://public.test/to-private",
+        "http://public.test/rendered",
+        "http://rebinding.test/0",
+        "http://rebinding.test/1",
+        "http://later.test/",
+        "http://later.test/1",
+        "https://public.test/secure",
     ):
         try:
-            response, policy = await service.fetch(person, PageRequest(url))
+            response, policy = await service.fetch(person, PageRequest(url, render=render))
             outcomes[url] = "opened"
             _, page = await service.open(person, response, policy)
             for part in (page.sheet, page.image):
@@ -192,7 +246,8 @@ def notify() -> dict[str, bool]:
     addresses = (
         "json://public.test/value", "json://mixed.test/", "json://inside.test/", "json://alias.test/",
         "json://metadata.test/", "json://public.test/to-private", "json://public.test/to-private?redirect=yes",
-        "json://rebinding.test/0", "json://rebinding.test/0", "json://rebinding.test/0",
+        "json://rebinding.test/0", "json://rebinding.test/0", "json://rebinding.test/0", "json://later.test/1",
+        "json://later.test/1", "jsons://public.test/value", "jsons://inside.test/",
         "mailto://a:b@example.org?smtp=inside.test&from=a@example.org&to=b@example.org", "syslog://",
         "fcm://project/device?mode=oauth2&keyfile=http://10.0.0.5/key.json",
     )  # fmt: skip
@@ -212,24 +267,48 @@ def preview() -> int:
     return run(SCRAPY, "parse", "--spider", "lab", "--depth", "2", "http://public.test/")[0]
 
 
+Scenario = Callable[[], Any]
+SCENARIOS: dict[str, Scenario] = {
+    "collector": lambda: crawl(
+        "http://public.test/",
+        {"TARANTULA_NOTIFY": "json://inside.test/;json://public.test/value", **os.environ},
+    ),
+    "sitemaps": lambda: crawl("http://public.test/robots.txt", depth=2, robots=False),
+    "tls": lambda: crawl("https://public.test/secure", robots=False),
+    "stream tls": lambda: poll("https://public.test/secure"),
+    "changing base": lambda: crawl("http://later.test/", accept=[]),
+    "mixed base": lambda: crawl("http://mixed.test/"),
+    "named base": lambda: crawl("http://10.0.0.5/", accept=[]),
+    "allowed": lambda: crawl("http://inside.test/", allow_private=True, accept=[]),
+    "not allowed": lambda: crawl("http://inside.test/", accept=[]),
+    "proxy": proxied,
+    "preview": preview,
+    "stream": lambda: poll("http://moved.test/"),
+    "stream redirect": lambda: poll("http://public.test/to-private"),
+    "stream mixed": lambda: poll("http://mixed.test/"),
+    "stream rebinding": lambda: poll("http://rebinding.test/0"),
+    "stream changing": lambda: poll("http://later.test/"),
+    "suggestions": suggest,
+    "picker": pick,
+    "notifications": notify,
+}
+"""What is done in the laboratory, by its name."""
+BROWSER_SCENARIOS: dict[str, Scenario] = {
+    "browser": lambda: crawl("http://public.test/rendered", render=True, depth=0),
+    "browser rebinding": lambda: crawl("http://rebinding.test/2", render=True, depth=0),
+    "stream rendered": lambda: poll("http://public.test/rendered", render=True),
+    "stream rendered mixed": lambda: poll("http://mixed.test/", render=True),
+    "stream rendered changing": lambda: poll("http://later.test/", render=True),
+    "picker rendered": lambda: pick(render=True),
+}
+"""Those that need Chromium."""
+
+
 def main(folder: Path) -> None:
     """Run all scenarios and write their connections."""
     lab = Laboratory(folder)
-    notified = {"TARANTULA_NOTIFY": "json://inside.test/;json://public.test/value", **os.environ}
-    lab.scenario("collector", lambda: crawl("http://public.test/", notified))
-    lab.scenario("mixed base", lambda: crawl("http://mixed.test/"))
-    lab.scenario("named base", lambda: crawl("http://10.0.0.5/", accept=[]))
-    lab.scenario("allowed", lambda: crawl("http://inside.test/", allow_private=True, accept=[]))
-    lab.scenario("not allowed", lambda: crawl("http://inside.test/", accept=[]))
-    lab.scenario("proxy", proxied)
-    lab.scenario("preview", preview)
-    lab.scenario("stream", lambda: poll("http://moved.test/"))
-    lab.scenario("stream redirect", lambda: poll("http://public.test/to-private"))
-    lab.scenario("suggestions", suggest)
-    lab.scenario("picker", pick)
-    lab.scenario("notifications", notify)
-    if "--browser" in sys.argv:
-        lab.scenario("browser", lambda: crawl("http://public.test/rendered", render=True, depth=0))
+    for name, act in {**SCENARIOS, **(BROWSER_SCENARIOS if "--browser" in sys.argv else {})}.items():
+        lab.scenario(name, act)
     (folder / "results.json").write_text(json.dumps({"scenarios": lab.results, "asked": lab.web.asked}))
 
 

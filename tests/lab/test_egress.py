@@ -5,6 +5,7 @@ The scenarios run in a network namespace (`program`); the assertions are about t
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import subprocess
@@ -15,13 +16,16 @@ from typing import Any
 import pytest
 
 from tests.lab.network import FORBIDDEN, PROXY
-from tests.lab.program import REFUSED
+from tests.lab.program import BROWSER_SCENARIOS, REFUSED, SCENARIOS, SITEMAP_HOSTS
 from tests.support.crawls import ROOT
 from tools.chromium import usable_browser
 
 IN_NAMESPACE = ["unshare", "--net", "--mount", "--propagation", "private", "--"]
 PERMITTED = {"named base", "allowed"}
 """Scenarios in which a person permitted a private address: they show that the log sees such connections."""
+
+WITHOUT_CONNECTIONS = {"not allowed"}
+PICKER_REFUSES = {"http://inside.test/", "http://public.test/to-private"}
 
 
 def namespace_problem() -> str:
@@ -64,9 +68,9 @@ def connections(laboratory: dict[str, Any], name: str) -> list[str]:
     return found
 
 
-def tcp(*hosts: str) -> list[str]:
-    """Return the log entries of connections to port 80 of these hosts."""
-    return [f"tcp {host}:80" for host in hosts]
+def tcp(*hosts: str, port: int = 80) -> list[str]:
+    """Return the log entries of connections to a port of these hosts."""
+    return [f"tcp {host}:{port}" for host in hosts]
 
 
 def test_no_private_address_was_connected_to(laboratory: dict[str, Any]) -> None:
@@ -91,6 +95,31 @@ def test_permitted_addresses_were_connected_to(laboratory: dict[str, Any]) -> No
     assert laboratory["not allowed"]["result"]["states"] == {"http://inside.test/": -5}
 
 
+def test_sitemaps(laboratory: dict[str, Any]) -> None:
+    """Sitemaps are read from public addresses, and what they list is held to the same policy."""
+    assert connections(laboratory, "sitemaps") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3", "93.184.1.6")
+    states = laboratory["sitemaps"]["result"]["states"]
+    read = {url for url, state in states.items() if url.endswith("/sitemap.xml") and state == 200}
+    assert read == {f"http://{host}/sitemap.xml" for host in SITEMAP_HOSTS}
+    assert states["http://10.0.0.5/mapped"] == states["http://inside.test/sitemap.xml"] == -5
+
+
+def test_tls_asks_nobody_about_certificates(laboratory: dict[str, Any]) -> None:
+    """The responder, the issuer and the revocation list that a certificate names are private."""
+    assert connections(laboratory, "tls") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.6", port=443)
+    result = laboratory["tls"]["result"]
+    assert result["states"] == {
+        "https://public.test/secure": 200,
+        # Its name is not in the certificate.
+        "https://mixed.test/secure": -11,
+        "https://later.test/secure": 200,
+        "https://10.0.0.5/secure": -5,
+        "https://inside.test/secure": -5,
+    }
+    assert connections(laboratory, "stream tls") == tcp("93.184.1.1", port=443)
+    assert laboratory["stream tls"]["result"] == ["read", "read"]
+
+
 def test_collector_robots_and_notices_of_items(laboratory: dict[str, Any]) -> None:
     """Of mixed answers the public one is visited, and a name that changes keeps the address that was checked."""
     assert connections(laboratory, "collector") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3", "93.184.1.4")
@@ -110,6 +139,7 @@ def test_collector_robots_and_notices_of_items(laboratory: dict[str, Any]) -> No
     }
     assert connections(laboratory, "mixed base") == tcp("93.184.1.2")
     assert laboratory["mixed base"]["result"]["egress"] == "egress_public"
+    assert connections(laboratory, "changing base") == tcp("93.184.1.6")
 
 
 def test_a_proxy_gets_only_names_without_private_addresses(laboratory: dict[str, Any]) -> None:
@@ -130,35 +160,146 @@ def test_streams_follow_neither_a_name_nor_a_redirect_inside(laboratory: dict[st
     assert laboratory["stream"]["result"] == ["read", "refused"]
     assert connections(laboratory, "stream redirect") == tcp("93.184.1.1")
     assert laboratory["stream redirect"]["result"] == ["refused", "refused"]
+    assert connections(laboratory, "stream mixed") == tcp("93.184.1.2")
+    assert laboratory["stream mixed"]["result"] == ["read", "read"]
+    assert connections(laboratory, "stream rebinding") == tcp("93.184.1.3")
+    assert connections(laboratory, "stream changing") == tcp("93.184.1.6")
+    assert laboratory["stream changing"]["result"] == ["read", "refused"]
 
 
 def test_suggestions(laboratory: dict[str, Any]) -> None:
     accepted = {url for url, code in laboratory["suggestions"]["result"].items() if code == 0}
-    assert accepted == {"http://mixed.test/"}
+    # The name that is changed after the suggestion is refused when it is collected.
+    assert accepted == {"http://mixed.test/", "http://later.test/"}
     assert connections(laboratory, "suggestions") == tcp("93.184.1.2")
 
 
 def test_the_picker_and_the_parts_of_its_pages(laboratory: dict[str, Any]) -> None:
-    assert connections(laboratory, "picker") == tcp("93.184.1.1", "93.184.1.2")
-    assert laboratory["picker"]["result"] == {
-        "http://public.test/sheet": "opened",
-        "http://mixed.test/": "opened",
-        "http://inside.test/": "refused",
-        "http://public.test/to-private": "refused",
-    }
+    plain = tcp("93.184.1.1", "93.184.1.2", "93.184.1.3", "93.184.1.6")
+    assert connections(laboratory, "picker") == sorted([*plain, *tcp("93.184.1.1", port=443)])
+    result = laboratory["picker"]["result"]
+    assert {url for url, outcome in result.items() if outcome == "refused"} == PICKER_REFUSES
+    assert "opened with a part" not in result.values()
 
 
 def test_notifications(laboratory: dict[str, Any]) -> None:
     """Neither names, redirects nor key files lead inside."""
-    assert {*tcp("93.184.1.1", "93.184.1.2")} <= {*connections(laboratory, "notifications")}
+    assert {*tcp("93.184.1.1", "93.184.1.2", "93.184.1.6")} <= {*connections(laboratory, "notifications")}
     sent = [sent for address, sent in laboratory["notifications"]["result"].items() if "rebinding" not in address]
-    # A public server, the public one of mixed addresses, and the system's log, which is no connection.
-    assert sent == [True, True, *[False] * 6, True, False]
+    # A public server, the public one of mixed addresses, a name before it changes, a public server with TLS, and the
+    # system's log, which is no connection.
+    assert sent == [True, True, *[False] * 5, True, False, True, False, False, True, False]
 
 
 def test_pages_in_the_browser(laboratory: dict[str, Any]) -> None:
     """Scripts, frames, sockets, beacons and WebRTC of a page reach only what the collector fetches for them."""
     if "browser" not in laboratory:
         pytest.skip("No Chromium starts here: see CONTRIBUTING.md.")
-    assert connections(laboratory, "browser") == tcp("93.184.1.1")
+    assert connections(laboratory, "browser") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
     assert "93.184.1.1 public.test/part.txt" in laboratory["asked"]
+    assert connections(laboratory, "browser rebinding") == tcp("93.184.1.3")
+
+
+def test_rendered_streams_and_pages_in_the_picker(laboratory: dict[str, Any]) -> None:
+    if "browser" not in laboratory:
+        pytest.skip("No Chromium starts here: see CONTRIBUTING.md.")
+    assert connections(laboratory, "stream rendered") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
+    assert laboratory["stream rendered"]["result"] == ["read", "read"]
+    assert connections(laboratory, "stream rendered mixed") == tcp("93.184.1.2")
+    assert connections(laboratory, "stream rendered changing") == tcp("93.184.1.6")
+    assert laboratory["stream rendered changing"]["result"] == ["read", "refused"]
+    assert {*tcp("93.184.1.1", "93.184.1.2")} <= {*connections(laboratory, "picker rendered")}
+    result = laboratory["picker rendered"]["result"]
+    assert {url for url, outcome in result.items() if outcome == "refused"} >= PICKER_REFUSES
+
+
+NETWORK_MODULES = frozenset(
+    "aiodns aiohttp apprise asyncssh boto3 botocore curl_cffi ftplib h2 http.client httpcore httpx imaplib nntplib "
+    "obstore paramiko playwright poplib psycopg psycopg2 pycares pycurl pysftp requests scrapy_playwright smtplib "
+    "socket ssl telnetlib twisted.internet.endpoints twisted.internet.reactor twisted.web urllib.request urllib3 "
+    "uvicorn websocket websockets xmlrpc".split()
+)
+"""Modules that can connect, resolve names, or start a browser."""
+NETWORK_CALLS = frozenset(
+    "HttpClient PickerBrowser PickerClient create_connection create_datagram_endpoint getaddrinfo open_connection "
+    "send_message sock_connect urlopen".split()
+)
+"""Functions and classes that do, or lead to those that do."""
+BROWSER_PATHS = {"browser", "stream rendered", "picker rendered"}
+PATHS: dict[str, set[str]] = {
+    "browser.renderer": {"browser", "browser rebinding"},
+    "browser.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
+    "engine.downloader": {"collector", "sitemaps", "changing base", "mixed base", "proxy", "preview", "stream"},
+    "fetch.chromium": BROWSER_PATHS,
+    "fetch.connection": {"collector", "stream", "picker", "proxy"},
+    "fetch.names": {"collector", "stream", "picker", "suggestions", "notifications"},
+    "fetch.tls": {"tls", "stream tls", "picker"},
+    "lifecycle.notifications": {"collector", "notifications"},
+    "publications.fields": {"notifications"},
+    "publications.notifications": {"notifications"},
+    "services.streams.alerts": {"notifications"},
+    "streams.alerts.notifications": {"notifications"},
+    "streams.ingest.failures": {"notifications"},
+    "streams.picker.browser": {"picker rendered"},
+    "streams.picker.client": {"picker", "picker rendered"},
+    "web.picker.service": {"picker", "picker rendered"},
+}
+"""Modules of the program that connect, or let others connect, and the scenarios that use them."""
+NOT_OUTGOING = {
+    "core.config": "the name of this machine",
+    "core.sockets": "listens",
+    "search.barrels.barrel": "listens",
+    "search.barrels.client": "barrels and gateways that the operator names",
+    "search.barrels.gateway": "barrels that the operator names; listens",
+    "search.barrels.http_server": "listens",
+    "store.bulk": "the database that the operator names",
+    "store.homes": "the name of this machine",
+    "store.liveness": "the name of this machine",
+    "web.app": "listens",
+}
+"""Modules that are not in the laboratory, and why."""
+
+
+def network_use(source: str) -> set[str]:
+    """Return the network modules that a module imports, and the network functions that it calls."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            names = [node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)]
+        else:
+            names = []
+            called = node.func if isinstance(node, ast.Call) else None
+            name = getattr(called, "id", None) or getattr(called, "attr", None)
+            if name in NETWORK_CALLS:
+                found.add(name)
+        found |= {one for one in NETWORK_MODULES for name in names if f"{name}.".startswith(f"{one}.")}
+    return found
+
+
+def test_every_module_that_connects_is_in_the_laboratory() -> None:
+    """A new outgoing path has to be added to the scenarios, or to the list of those that are none, with a reason."""
+    package = ROOT / "tarantula"
+    used = {
+        ".".join(path.relative_to(package).with_suffix("").parts)
+        for path in package.rglob("*.py")
+        if network_use(path.read_text())
+    }
+    assert sorted(used) == sorted({*PATHS, *NOT_OUTGOING})
+    assert PATHS.keys().isdisjoint(NOT_OUTGOING)
+    assert {name for names in PATHS.values() for name in names} <= {*SCENARIOS, *BROWSER_SCENARIOS}
+
+
+@pytest.mark.parametrize(
+    "line", ["import httpx", "from urllib import request", "import http.client as c", "x.urlopen(1)"]
+)
+def test_uses_of_the_network_are_recognised(line: str) -> None:
+    assert network_use(line)
+
+
+def test_every_scenario_ran(laboratory: dict[str, Any]) -> None:
+    expected = {*SCENARIOS, *(BROWSER_SCENARIOS if usable_browser() is not None else ())}
+    assert laboratory.keys() - {"asked"} == expected
+    for name in expected - WITHOUT_CONNECTIONS:
+        assert connections(laboratory, name), f"{name} connected to nothing, so it shows nothing"

@@ -110,6 +110,8 @@ def test_rows_are_named_before_the_condition() -> None:
         ("silent for ever", 11, "At character 12, before 'ever': a time was expected, as in 2h, 30 minutes or 1d."),
         ("a silent 2h", 9, "At character 10, before '2h': a time was expected, as in “for 2h”."),
         ("a rose by -3%", 10, "At character 11, before '-3%': a number greater than zero was expected before the %."),
+        ("a rose by 5% im 1h", 13, "At character 14, before 'im': the end, or “and” or “or”, was expected."),
+        ("a rose by 5%x", 10, "At character 11, before '5%x': a number greater than zero was expected before the %."),
         ("a is record", 11, "At the end of the condition: “high” or “low” was expected."),
         ("any row a > 3", 8, "At character 9, before 'a': a colon was expected after the row."),
         ("__import__('os') = 1", 0, "At character 1, before '__import__': the name of a field was expected."),

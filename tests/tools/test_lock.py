@@ -11,9 +11,11 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+# atheris has packages for few systems and versions of Python, and `make setup` is for all.
+EXTRAS = {name: lines for name, lines in PROJECT["project"]["optional-dependencies"].items() if name != "fuzz"}
 ASKED = [
     *PROJECT["project"]["dependencies"],
-    *(line for extra in PROJECT["project"]["optional-dependencies"].values() for line in extra),
+    *(line for extra in EXTRAS.values() for line in extra),
     *PROJECT["dependency-groups"]["dev"],
     *PROJECT["build-system"]["requires"],
 ]

@@ -206,11 +206,11 @@ class _ConditionParser:
         self._parts = 0
 
     def rule(self) -> AlertRule:
-        rows, row = self._rows()
-        when = self._either()
-        if self._current is not None:
-            raise self.error(Message("the end, or “and” or “or”, was expected"))
         try:
+            rows, row = self._rows()
+            when = self._either()
+            if self._current is not None:
+                raise self.error(Message("the end, or “and” or “or”, was expected"))
             return AlertRule(rows=rows, row=row, when=when)
         except ValidationError as error:
             complaint = join_messages(validation.validation_messages(error, ()), " ")
@@ -299,8 +299,19 @@ class _ConditionParser:
             amount = self._value("in")
             if amount.endswith("%"):
                 amount, percent = "", self._percent(amount[:-1], began)
+            elif "%" in amount:
+                raise self._after_percent(began)
         within = self._duration("in") if self._looking_at("in") else None
         return ChangeCondition(field=field, way=way, amount=amount, percent=percent, within=within)
+
+    def _after_percent(self, place: int) -> ConditionSyntaxError:
+        """Return the error of a text that follows a percentage."""
+        first = next(one for one in range(place, self._position) if "%" in self._tokens[one].text)
+        if first + 1 == self._position:
+            self._position = first
+            return self.error(Message("a number greater than zero was expected before the %"))
+        self._position = first + 1
+        return self.error(Message("the end, or “and” or “or”, was expected"))
 
     def _percent(self, text: str, place: int) -> str:
         try:

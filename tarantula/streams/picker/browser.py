@@ -131,6 +131,9 @@ class PickerBrowser:
             async with self._turn, asyncio.timeout(RENDER_TIMEOUT_SECONDS), self._page(handler) as page:
                 await page.goto(url)
                 await wait_until_settled(page)
+                if handler.first_error and (not handler.shown or page.url.startswith("chrome-error:")):
+                    # A redirect, or a script, led to a page that was refused.
+                    raise TarantulaError(handler.first_error)
                 await take_steps(page, steps, variables)
                 body = (await page.content()).encode()
                 return SourceResponse(

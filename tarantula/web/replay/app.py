@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
@@ -19,9 +18,9 @@ from tarantula.archive.replay.content import ReplayContent, as_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError, WithheldError
-from tarantula.fetch.media_types import media_type
-from tarantula.links.charset import BYTE_ORDER_MARKS
-from tarantula.links.source import PROLOGUE
+from tarantula.fetch.media_types import charset_of, media_type
+from tarantula.links.foreign_loads import without_foreign_loads
+from tarantula.links.source import end_of_prologue
 from tarantula.services.replay import ReplayService
 from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, TicketSigner, copy_policy
 
@@ -30,39 +29,24 @@ TELL_SCRIPT = "/tell.js"
 HTML_SCRIPT_TAG = '<script nonce="{nonce}" src="/tell.js"></script>'
 XHTML_SCRIPT_TAG = '<script xmlns="http://www.w3.org/1999/xhtml" nonce="{nonce}" src="/tell.js"/>'
 
-# Before the doctype it would switch the browser to quirks mode.
-_BEFORE = re.compile(PROLOGUE.encode(), re.IGNORECASE | re.DOTALL)
 
-
-def insert_script(body: bytes, content_type: str, nonce: str) -> bytes:
+def insert_script(page: str, kind: str, nonce: str) -> str:
     """Insert our script into an HTML or XHTML page; other content is returned unchanged."""
-    kind = media_type(content_type)
     if kind == "text/html":
-        return _in_html(body, content_type, HTML_SCRIPT_TAG.format(nonce=nonce))
+        # Before the doctype it would switch the browser to quirks mode.
+        start = end_of_prologue(page)
+        return page[:start] + HTML_SCRIPT_TAG.format(nonce=nonce) + page[start:]
     if kind == "application/xhtml+xml":
-        end = body.rfind(b"</")
-        return body[:end] + XHTML_SCRIPT_TAG.format(nonce=nonce).encode() + body[end:] if end >= 0 else body
-    return body
-
-
-def _in_html(body: bytes, content_type: str, script: str) -> bytes:
-    mark, encoding = next(
-        ((mark, name) for mark, name in BYTE_ORDER_MARKS if body.startswith(mark)), (b"", content_type)
-    )
-    if "utf-16" in encoding.lower():
-        codec = "utf-16-be" if "be" in encoding.lower() else "utf-16-le"
-        start = _BEFORE.match(body[len(mark) :].decode(codec, "replace").encode())
-        assert start is not None
-        place = len(mark) + len(start[0].decode().encode(codec))
-        return body[:place] + script.encode(codec) + body[place:]
-    start = _BEFORE.match(body, len(mark))
-    assert start is not None
-    return body[: start.end()] + script.encode() + body[start.end() :]
+        before, tag, after = page.rpartition("</")
+        return before + XHTML_SCRIPT_TAG.format(nonce=nonce) + tag + after if tag else page
+    return page
 
 
 RENDERED_TYPES = ("text/html", "application/xhtml+xml", "image/svg+xml", "text/xml", "application/xml")
-"""Types that a browser renders as documents."""
+"""Types that a browser renders as documents; it does so with all others in XML, too."""
 TEXT_TYPES = (*RENDERED_TYPES, "application/javascript", "application/json", "application/ecmascript")
+ARCHIVE_TYPES = ("multipart/", "message/")
+"""Prefixes of types that may contain whole pages."""
 DISPLAYED_TYPES = ("text/", "image/", "audio/", "video/")
 """Prefixes of types that browsers display; others are downloaded."""
 
@@ -110,8 +94,11 @@ class _Endpoints:
     def copy(self, request: Request) -> Response:
         """Return a file of the mirror."""
         file = self._archive.mirror_file(self._authorized_urn(request), request.path_params["path"])
-        if media_type(file.content_type) not in RENDERED_TYPES:
-            return FileResponse(file.path, headers={"content-type": file.content_type})
+        if not _is_rendered(file.content_type):
+            is_shown = not file.content_type.startswith(ARCHIVE_TYPES)
+            disposition = "inline" if is_shown else "attachment"
+            headers = {"content-type": file.content_type, "content-disposition": disposition}
+            return FileResponse(file.path, headers=headers)
         return _page(request, ReplayContent(file.path.read_bytes(), file.content_type))
 
     def document(self, request: Request) -> Response:
@@ -139,15 +126,28 @@ class _Endpoints:
         return urn
 
 
+def _is_rendered(content_type: str) -> bool:
+    kind = media_type(content_type) or ""
+    return kind in RENDERED_TYPES or kind == "text/xsl" or kind.endswith("+xml")
+
+
 def _page(request: Request, content: ReplayContent) -> Response:
     """Return a page for a frame. A window gets a wrapper page instead, whose policy restricts navigation."""
-    if request.headers.get("sec-fetch-dest") == "document":
+    wanted_for = request.headers.get("sec-fetch-dest")
+    if wanted_for == "document":
         address = escape(request.url.path)
         return HTMLResponse(_WRAPPER.replace("ADDRESS", address), headers={"content-security-policy": WRAPPER_POLICY})
     nonce = token_urlsafe(16)
-    body = insert_script(content.body, content.content_type, nonce)
     headers = {"content-type": content.content_type, "content-security-policy": copy_policy(nonce)}
-    return Response(body, headers=headers)
+    if wanted_for == "image":
+        # A drawing that is used as an image loads nothing.
+        return Response(content.body, headers=headers)
+    kind = media_type(content.content_type) or ""
+    page = without_foreign_loads(content.body, kind, charset_of(content.content_type))
+    if page is None:
+        return _raw(request, content)
+    headers["content-type"] = f"{kind}; charset=utf-8"
+    return Response(insert_script(page, kind, nonce).encode("utf-8", "replace"), headers=headers)
 
 
 def _raw(request: Request, content: ReplayContent) -> Response:

@@ -74,7 +74,9 @@
   window.addEventListener("click", (event) => {
     const link = event.composedPath().find((node) => node.href && /^(a|area)$/i.test(node.localName));
     if (!link || event.defaultPrevented || event.button !== 0) return;
-    const address = String(link.href.baseVal === undefined ? link.href : new URL(link.href.baseVal, document.baseURI));
+    const written = String(link.href.baseVal === undefined ? link.href : new URL(link.href.baseVal, document.baseURI));
+    // Links that lead out of a page in XML are neutral.
+    const address = written.replace(/^about:blank#(?=https?:)/, "");
     if (/^https?:/.test(address) && !inside(address)) {
       event.preventDefault();
       send({ leads: address });
@@ -96,7 +98,12 @@
   // Show the content for browsers without scripts, since the page's scripts do not run.
   window.addEventListener("DOMContentLoaded", () => {
     for (const element of document.querySelectorAll("noscript")) {
-      element.insertAdjacentHTML("afterend", element.textContent);
+      // In XML and SVG its content is elements, and its text was not checked as markup.
+      if (document.contentType === "text/html" && element.namespaceURI === document.documentElement.namespaceURI) {
+        element.insertAdjacentHTML("afterend", element.textContent);
+      } else {
+        element.after(...element.childNodes);
+      }
     }
   });
 
