@@ -405,6 +405,8 @@ def main() -> int:
     options.add_argument("--interval", type=float, default=2.0, help="mean seconds between two kills")
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
+    # Ends the processes of the trial, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     hosts = chosen.hosts or (2 if chosen.database == "postgresql" else 1)
     if hosts > 1 and os.geteuid() != 0:
         print("Without root there is one host: another PID namespace cannot be made.")
