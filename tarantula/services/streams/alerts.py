@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.secrets import is_sealed, mask, restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import PrivateAddress
@@ -53,6 +54,10 @@ class AlertRow(BaseModel):
     at_first: bool
     notify: list[str]
     on: bool
+
+    def masked(self) -> AlertRow:
+        """Return the row with the notification addresses masked; `edit_alert` takes masked ones back."""
+        return self.model_copy(update={"notify": [mask(address) for address in self.notify]})
 
 
 class FiringRow(BaseModel):
@@ -102,7 +107,7 @@ def get_alert(context: ServiceContext, number: int) -> AlertRow:
 
 def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
     """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
-    check_reachable(context, fields.get("notify"))
+    check_notify(context, fields.get("notify"))
     owner = context.person.name if owner is None else owner
     with context.reading() as session:
         watched = sources.get(session, source, owner or context.viewer)
@@ -115,7 +120,10 @@ def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], o
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
     """Change some fields of one of the person's alerts."""
-    check_reachable(context, changes.get("notify"))
+    with context.reading() as session:
+        stored = registry.alert_config(registry.get_alert(session, number, context.viewer)).notify
+    changes = restore_masked(changes, {"notify": stored})
+    check_notify(context, changes.get("notify"), stored)
     with context.changing("alert.edit", str(number), _needed_role(context), fields=sorted(changes)[:20]) as session:
         return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
 
@@ -246,12 +254,19 @@ def firing_row(record: registry.FiringRecord) -> FiringRow:
     )
 
 
-def check_reachable(context: ServiceContext, notify: object) -> None:
-    """Refuse addresses in private networks for readers: this machine can reach servers that they cannot."""
+def check_notify(context: ServiceContext, notify: object, stored: Iterable[str] = ()) -> None:
+    """Refuse new addresses in private networks for readers: this machine can reach servers that they cannot.
+
+    A sealed address is not accepted: unsealed, it would show another person's password.
+    """
+    new = [address for address in addresses_in(notify) if address not in stored]
+    if any(map(is_sealed, new)):
+        complaint = Message("An encrypted address cannot be used here. Write the address itself.")
+        raise TarantulaError(complaint, fields={"notify": complaint})
     if context.person.role.allows(Role.CURATOR):
         return
     policy = EgressPolicy.of(context.installation)
-    for address in addresses_in(notify):
+    for address in new:
         host = notification_host(apprise_plugin(address))
         try:
             policy.check_all(host, 0, look_up(host) if host else ())
@@ -266,7 +281,7 @@ def check_reachable(context: ServiceContext, notify: object) -> None:
 
 def send_trial(context: ServiceContext, notify: object) -> int:
     """Send a test message to addresses; return how many accepted it, or raise with those that failed."""
-    check_reachable(context, notify)
+    check_notify(context, notify)
     addresses = list(addresses_in(notify))
     for address in addresses:
         try:

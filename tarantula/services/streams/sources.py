@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.secrets import restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
@@ -146,6 +147,11 @@ def get_source(context: ServiceContext, name: str) -> dict[str, Any]:
         return source_fields(context, registry.get(session, name, context.viewer))
 
 
+def show_source(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return all fields of a source as JSON values, with secrets masked; `edit_source` takes masked ones back."""
+    return without_secrets(get_source(context, name))
+
+
 def describe_source(context: ServiceContext, name: str) -> dict[str, Any]:
     """Return a source and its reading status as JSON values, without secrets; the keys are stable."""
     with context.reading() as session:
@@ -226,6 +232,7 @@ def edit_source(
     changes = dict[str, Any]()
     with context.reading() as session:
         source = registry.get(session, name, context.viewer)
+        fields = restore_masked(fields, source.configuration)
         _check_adapter(context, fields, source.configuration.get("adapter"))
         subject = audit_subject(source)
         past = (
