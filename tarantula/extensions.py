@@ -14,6 +14,7 @@ from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
+from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.core.process import collect_and_freeze
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
@@ -112,7 +113,13 @@ class ItemLife(Component):
         for rule, number in self.collection.discovery.refused.items():
             self.count(f"scope/rejected_count/{rule}", number)
         self.publish()
-        if self._hands_over and reason == COLLECTION_OVER and self.collection.trouble is None:
+        trouble = self.collection.trouble
+        if isinstance(trouble, DatabaseUnreachableError):
+            # Documents that could not be stored wait again; only a user's stop interrupts the item.
+            is_left = reason not in INTERRUPTION_REASONS
+        else:
+            is_left = self._hands_over and reason == COLLECTION_OVER and trouble is None
+        if is_left:
             hand_over_item(self.collection)
         else:
             end_item(self.collection, self._interruption(reason))
@@ -125,6 +132,8 @@ class ItemLife(Component):
         os._exit(EXIT_TERMINATED)
 
     def _interruption(self, close_reason: str) -> Reason | None:
+        if close_reason in INTERRUPTION_REASONS and isinstance(self.collection.trouble, DatabaseUnreachableError):
+            return Reason.of(INTERRUPTION_REASONS[close_reason])
         if self.collection.trouble is not None:
             return Reason.of(ItemReason.ERROR, error=str(self.collection.trouble))
         if close_reason == COLLECTION_OVER:

@@ -2,8 +2,10 @@
 
 ``python -m tools.kills --documents 20000 --kills 1000`` serves sites on loopback, collects them once undisturbed and
 once under two daemons (the second in a PID namespace of its own, which is another machine to Tarântula) whose
-processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Then rows, bodies,
-mirrors, search results and exports of both are compared, and the requests of both counted. Exit code 1: they differ.
+processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. A strike comes at
+a random moment between two requests to a server, after the sites got their share: not always while all servers are
+being asked at once. Then rows, bodies, mirrors, search results and exports of both are compared, and the requests of
+both counted. Exit code 1: they differ.
 """
 
 from __future__ import annotations
@@ -55,6 +57,9 @@ KINDS = {
 }
 """Kind of process by a part of its command line."""
 QUERIES = ("biblioteca", "página 7", "publicações da rede", "pictures", "library keeps every page")
+"""Queries whose number of documents and facets are compared: many results have the same score, and no fixed order."""
+RARE_PAGES = (11, 123, 250, 301)
+"""Numbers of pages whose titles are searched for; all results are compared."""
 QUIET_SECONDS = 10.0
 """Longest time between two kills while items are collected, if no request comes."""
 COMMAND_SECONDS = 1.0
@@ -168,12 +173,23 @@ def exported_records(installation: Installation, urn: str) -> set[tuple[str, str
 
 
 def search_results(installation: Installation) -> dict[str, Any]:
-    """Return the URLs found for a few queries, after all documents were indexed."""
+    """Return counts and facets of common queries, and all URLs found for rare ones, after all was indexed."""
     installation.run("index")
-    return {
-        query: sorted(hit["url"] for hit in json.loads(installation.run("search", query, "--json"))["results"])
-        for query in QUERIES
-    }
+    found: dict[str, Any] = {}
+    for query in QUERIES:
+        answer = _search(installation, query)
+        found[query] = {"documents": answer["documents"], "facets": answer["facets"]}
+    for number in RARE_PAGES:
+        query = f'title:"Página {number}"'
+        answer = _search(installation, query)
+        pages = [answer] + [_search(installation, query, page) for page in range(2, answer["pages"] + 1)]
+        found[query] = (answer["documents"], sorted(hit["url"] for page in pages for hit in page["results"]))
+    return found
+
+
+def _search(installation: Installation, query: str, page: int = 1) -> dict[str, Any]:
+    answer: dict[str, Any] = json.loads(installation.run("search", query, "--unfold", "--page", str(page), "--json"))
+    return answer
 
 
 @dataclass
@@ -186,6 +202,9 @@ class Disturbance:
     chance: random.Random
     server: OwnPostgresql | None = None
     counts: Counter[str] = field(default_factory=Counter)
+    delay: float = 0.0
+    """Longest time from a share of requests to the strike."""
+    resumed_by_hand: int = 0
 
     def processes(self) -> dict[str, list[int]]:
         """Return the processes of the installation by kind."""
@@ -240,19 +259,28 @@ class Disturbance:
         step = max(1.0, 0.8 * sum(site.pages for site in self.sites) / self.kills)
         commands: list[subprocess.Popen[str]] = []
         struck_at, struck_after, looked_at, is_archived = time.monotonic(), 0, 0.0, False
+        resumed: list[subprocess.Popen[str]] = []
         while sum(self.counts.values()) < self.kills:
             if (now := time.monotonic()) - looked_at > 1.0:
                 looked_at, is_archived = now, self.is_archived()
                 commands = [one for one in commands if one.poll() is None] or self._commands()
+                resumed = [one for one in resumed if one.poll() is None] or self.resume_interrupted()
             asked = sum(site.requests() for site in self.sites)
             if asked - struck_after >= step or now - struck_at > (COMMAND_SECONDS if is_archived else QUIET_SECONDS):
+                time.sleep(self.chance.uniform(0.0, self.delay))
                 self.strike()
                 struck_at, struck_after = time.monotonic(), asked
                 if sum(self.counts.values()) % 25 == 0:
                     print(f"{sum(self.counts.values())} of {self.kills} kills, {asked} requests", flush=True)
-            time.sleep(0.01)
-        for command in commands:
+            time.sleep(0.05)
+        for command in (*commands, *resumed):
             command.communicate()
+
+    def resume_interrupted(self) -> list[subprocess.Popen[str]]:
+        """Start to resume the interrupted items, as a person would."""
+        urns = [urn for urn, state in self.items().values() if state == ItemState.INTERRUPTED]
+        self.resumed_by_hand += len(urns)
+        return [self.installation.start("item", "resume", urn) for urn in urns]
 
     def _commands(self) -> list[subprocess.Popen[str]]:
         archived = [urn for urn, state in self.items().values() if state == ItemState.ARCHIVED]
@@ -337,13 +365,10 @@ def settle(disturbance: Disturbance) -> None:
     """Wait until every item is archived; resume what was interrupted, as a person would."""
     until = time.monotonic() + SETTLE_SECONDS
     while time.monotonic() < until:
-        items = disturbance.items()
         if disturbance.is_archived():
             return
-        for urn, state in items.values():
-            if state == ItemState.INTERRUPTED:
-                disturbance.counts["resumed by hand"] += 1
-                disturbance.installation.run("item", "resume", urn)
+        for process in disturbance.resume_interrupted():
+            process.communicate()
         time.sleep(0.5)
     raise SystemExit(f"Not archived after {SETTLE_SECONDS:.0f} seconds: {disturbance.items()}")
 
@@ -403,7 +428,9 @@ def main() -> int:
             site.visits.clear()
         print(f"undisturbed: {usual} requests", flush=True)
         describe(disturbed, sites, "--delay", chosen.delay, "--start", "2026-01-01 00:00")
-        disturbance = Disturbance(disturbed, sites, chosen.kills, random.Random(chosen.seed), server)
+        disturbance = Disturbance(
+            disturbed, sites, chosen.kills, random.Random(chosen.seed), server, delay=float(chosen.delay)
+        )
         try:
             with daemons(disturbed, hosts):
                 disturbance.run()
@@ -421,6 +448,7 @@ def main() -> int:
         "database": chosen.database,
         "delay": float(chosen.delay),
         "kills": dict(sorted(disturbance.counts.items())),
+        "resumed_by_hand": disturbance.resumed_by_hand,
         "requests": {"undisturbed": usual, "disturbed": asked, "extra_percent": round(100 * (asked / usual - 1), 2)},
         "different": different,
     }

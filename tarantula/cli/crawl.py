@@ -149,9 +149,9 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
         why = failure_sentence(error, crawler.settings) if error else "The collection failed to start."
         logger.error("%s", why, exc_info=error)
         raise TarantulaError("{why} The log is {log}.", why=why, log=crawler.settings["LOG_FILE"])
-    if collection.trouble is not None:
-        return collection.urn, EXIT_REFUSED
-    return collection.urn, EXIT_TERMINATED if collection.is_handed_over else 0
+    if collection.is_handed_over and (collection.trouble is None or is_terminating()):
+        return collection.urn, EXIT_TERMINATED
+    return collection.urn, EXIT_REFUSED if collection.trouble is not None else 0
 
 
 class PendingCounts:

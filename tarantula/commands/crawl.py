@@ -15,7 +15,7 @@ from tarantula.cli.crawl import forwarding
 from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.termination import EXIT_TERMINATED, Terminated, block_sigterm
+from tarantula.core.termination import EXIT_TERMINATED, Terminated, block_sigterm, is_terminating
 from tarantula.engine.blame import crawl_error, failure_sentence
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item
 from tarantula.lifecycle.processes import collect_command
@@ -57,11 +57,11 @@ class Command(ScrapyCrawl):
             return
         if self.crawler_process.bootstrap_failed:
             abandon_item(collection)
-        if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
-            self.exitcode = EXIT_REFUSED
-        elif collection.is_handed_over:
+        if collection is not None and collection.is_handed_over and (collection.trouble is None or is_terminating()):
             self.exitcode = EXIT_TERMINATED
             return
+        if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
+            self.exitcode = EXIT_REFUSED
         if collection is not None:
             self._complete(collection.urn)
 
@@ -87,9 +87,21 @@ class Command(ScrapyCrawl):
         except KeyboardInterrupt:
             logger.warning("%s is not archived; continue with `tarantula item resume %s`.", urn, urn)
             self.exitcode = EXIT_INTERRUPTED
-        if not self.exitcode and (problem := base_problem_of(Config(), urn)) is not None:
-            logger.error("%s", problem)
-            self.exitcode = EXIT_INCOMPLETE
+        if not self.exitcode:
+            self._check_base(urn)
+
+    def _check_base(self, urn: str) -> None:
+        try:
+            problem = base_problem_of(Config(), urn)
+        except TarantulaError as error:
+            logger.error("%s", error)
+            self.exitcode = EXIT_REFUSED
+        except Terminated:
+            self.exitcode = EXIT_TERMINATED
+        else:
+            if problem is not None:
+                logger.error("%s", problem)
+                self.exitcode = EXIT_INCOMPLETE
 
     def _collect_again(self, urn: str) -> None:
         """Collect lost bodies in another process, since Scrapy cannot be started twice in one."""

@@ -44,7 +44,7 @@ def restrict_home(home: Path, *, group_access: bool) -> None:
     if changed:
         logger.warning(
             "Other users could read %s. Their permissions were removed; TARANTULA_GROUP_ACCESS=1 lets the group read.",
-            home if changed[0] == home else ", ".join(map(str, changed[:5])),
+            home if changed[0] == home else ", ".join(map(str, changed)),
         )
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine
@@ -33,6 +33,10 @@ logger = logging.getLogger(__name__)
 
 DATABASE_RETRY_SECONDS = 1.0
 """Interval of attempts to reach an unavailable database, or to write to a full disk."""
+CLOSING_SECONDS = 5.0
+"""Time for which a process that ends waits for the database; what is not stored by then is collected again."""
+CLOSING_RETRY_SECONDS = 0.2
+"""Interval of attempts to reach the database meanwhile."""
 STALLED_SECONDS = 2.0
 """Time for which a group is written before no more requests are made: others may have to repeat them."""
 MIN_SHARED_BYTES = 512
@@ -66,6 +70,7 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         self._work: SimpleQueue[Any] = SimpleQueue()
         self._thread = Thread(target=self._run, name=name, daemon=True)
         self._closing = Event()
+        self._closing_at = 0.0
         self._last_heartbeat = monotonic()
         self._busy_since: float | None = None
         self._waits_for: Shortage | None = None
@@ -98,8 +103,10 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         self._thread.start()
 
     def stop_waiting(self) -> None:
-        """Wait no longer for the database or for space on a disk: the process ends."""
-        self._closing.set()
+        """Wait no longer for space on a disk, and only a few seconds for the database: the process ends."""
+        if not self._closing.is_set():
+            self._closing_at = monotonic()
+            self._closing.set()
 
     def close(self) -> None:
         """Write the remaining work and join the thread."""
@@ -181,12 +188,19 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
                     continue
                 if is_disk_full(error) and self._wait_for_space(storage_error(error)):
                     continue
-                if not is_database_away(error) or self._closing.wait(DATABASE_RETRY_SECONDS):
+                if not is_database_away(error) or not self._wait_for_database():
                     raise
                 continue
             if beat:
                 self._last_heartbeat = began
             return result
+
+    def _wait_for_database(self) -> bool:
+        """Wait a moment after the database was found unavailable; return whether to try again."""
+        if not self._closing.wait(DATABASE_RETRY_SECONDS):
+            return True
+        sleep(CLOSING_RETRY_SECONDS)
+        return monotonic() < self._closing_at + CLOSING_SECONDS
 
     def _wait_for_space(self, error: TarantulaError) -> bool:
         """Wait a moment after a disk was found full; return whether to try again. The heartbeat goes on."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.core.states import Shortage
 
 DISK_FULL = "53100"
@@ -62,6 +62,11 @@ def storage_error(error: Exception) -> TarantulaError:
     if is_disk_full(error):
         return DiskFullError(
             "There is no space left for the database ({detail}). Free some, then resume.", detail=detail
+        )
+    if is_database_away(error):
+        return DatabaseUnreachableError(
+            "The database did not answer ({detail}). Documents that are not stored will be collected again.",
+            detail=detail,
         )
     return TarantulaError("The database rejected the collected data ({detail}). Repair it, then resume.", detail=detail)
 

@@ -30,7 +30,7 @@ ROWS_IN_MEMORY = 1_000_000
 
 
 class ItemPositions:
-    """What the rows of an item say about its files, or about its file *name* only.
+    """Positions that the rows of an item give for its files, or for its file *name* only.
 
     The boundaries of records are copied at once, and suffice for files that are as they were. All columns are copied
     when they are needed first. No transaction stays open while files are read.

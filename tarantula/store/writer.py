@@ -31,7 +31,7 @@ from tarantula.store.commit_group import (
     resolve_future,
 )
 from tarantula.store.documents import DiscoveredUrl, DocumentTable, InsertedUrls
-from tarantula.store.errors import storage_error
+from tarantula.store.errors import is_database_away, storage_error
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.leases import ItemLeases, Lease
 from tarantula.store.liveness import HEARTBEAT_TIMEOUT_SECONDS
@@ -307,12 +307,14 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
         super().close()
         self._warc.close()
         # A file whose rows could not be stored stays open, and is checked when the item is resumed.
-        if self.failure is None:
+        while self.failure is None:
             try:
                 with self._storing_files(), self._engine.begin() as connection:
                     self._write_files(connection)
+                return
             except SQLAlchemyError as error:
-                raise storage_error(error) from error
+                if not is_database_away(error) or not self._wait_for_database():
+                    raise storage_error(error) from error
 
     def _new_group(self) -> CommitGroup:
         return CommitGroup()

@@ -13,9 +13,11 @@ from sqlalchemy import func, make_url, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.models import Collector, Server
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.index.updater import index_folder
+from tarantula.store.commit_group import CLOSING_SECONDS
 from tarantula.store.database import open_database
 from tests.sites.drawing import page
 from tests.sites.large import LargeWeb
@@ -27,6 +29,8 @@ from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client
 
 AWAY, BACK = "The database is unavailable (", "The database is available again; continuing."
+MAX_REPEATED = 16
+"""Documents that a collector may have on their way when the database goes away."""
 DAEMON = [sys.executable, "scheduler.py"]
 
 
@@ -82,6 +86,33 @@ def test_a_daemon_and_its_collector_say_so_once_and_go_on(
         assert len(web.visits) == 81
 
 
+@pytest.mark.parametrize("seconds", [2.0, 12.0])
+def test_a_collector_that_hands_over_meanwhile_leaves_its_item_to_the_next(
+    server: OwnPostgresql, database: Database, seconds: float
+) -> None:
+    paths = [f"/{number}" for number in range(80)]
+    with Web({"/": Answer(page("Base", paths))}, fallback=Answer(page("Page"))) as web:
+        describe(database, "left", base_url=web.url(), robots=False, delay=0.1, convert=False)
+        collector = start([SCRAPY, "crawl", "left"])
+        wait_until(lambda: sum(state == 200 for state in states(database).values()) > 5, collector)
+        database.close()
+        server.stop()
+        collector.send_signal(signal.SIGTERM)
+        time.sleep(seconds)
+        server.start()
+        log = collector.communicate(timeout=TIMEOUT_SECONDS)[1]
+        assert collector.returncode == EXIT_TERMINATED, log
+        assert "Traceback" not in log, log
+        assert "rejected" not in log, log
+        item = only_item(database)
+        assert (item.state, item.reason_code) == ("collecting", None)
+        resumed = start([TARANTULA, "item", "resume", item.urn])
+        assert resumed.wait(TIMEOUT_SECONDS) == 0, resumed.communicate()
+        assert only_item(database).state == "archived"
+        assert set(states(database).values()) == {200}
+        assert len(web.visits) <= 81 + (0 if seconds < CLOSING_SECONDS else MAX_REPEATED)
+
+
 def test_pages_answer_503_meanwhile(server: OwnPostgresql, database: Database) -> None:
     process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
     assert process.stdout is not None
@@ -130,6 +161,7 @@ def test_barrels_and_gateways_say_so_once(server: OwnPostgresql, database: Datab
         database.close()
         server.stop()
         assert [found(), found()] == [1, 1]
+        time.sleep(3.0)
         server.start()
         eventually(lambda: found() == 1)
     for process in (barrel, gateway):

