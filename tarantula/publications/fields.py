@@ -20,6 +20,8 @@ from tarantula.core.messages import Message
 from tarantula.core.secrets import MASK, check_unmasked, is_sealed
 from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
 from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, canonical, is_web
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.guarded_sockets import guarded_sockets
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
 from tarantula.publications.patterns import parse_pattern
@@ -52,7 +54,8 @@ def redacted_logs(address: str) -> Iterator[None]:
 
 def apprise_plugin(address: str) -> Any:
     """Return Apprise's plugin for an address, or ``None`` if it is not supported."""
-    with warnings.catch_warnings(), redacted_logs(address):
+    # Nor may an address lead anywhere before it is known who wrote it.
+    with warnings.catch_warnings(), redacted_logs(address), guarded_sockets(EgressPolicy()):
         # Some plugins import modules that are deprecated in newer versions of Python.
         warnings.simplefilter("ignore")
         from apprise import Apprise, AppriseAsset

@@ -36,6 +36,7 @@ from tarantula.publications.scrapy_settings import (
 from tarantula.publications.spider_names import check_new_name
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
+from tarantula.services.notifications import check_notify
 from tarantula.store.publication_scope import scope_of
 
 SECRET_FIELDS = frozenset({"notify", "settings"})
@@ -114,7 +115,7 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
             PublicationConfig.model_validate(dict(fields))
         except ValidationError as error:
             errors = validation.messages_by_field(error, PublicationConfig.model_fields)
-        for check in (_check_strategy, _check_settings):
+        for check in (_check_strategy, _check_settings, _check_notify):
             try:
                 check(context, fields, stored)
             except TarantulaError as error:
@@ -162,6 +163,7 @@ def _check_privileged_fields(
     """Raise an error for fields that this person may not write; *stored* values may stay as they are."""
     _check_strategy(context, fields, stored or {})
     _check_settings(context, fields, stored or {})
+    _check_notify(context, fields, stored or {})
 
 
 def _check_strategy(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
@@ -195,6 +197,11 @@ def _check_settings(context: ServiceContext, fields: Mapping[str, Any], stored: 
         check_web_settings(settings, before)
     except ValueError as error:
         raise TarantulaError(str(error), fields={"settings": str(error)}) from error
+
+
+def _check_notify(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Reject notification addresses that this person may not write."""
+    check_notify(context, fields.get("notify"), stored.get("notify") or ())
 
 
 def _privileged_setting_message(name: str, *, is_stored: bool) -> Message:
@@ -231,7 +238,7 @@ def copy(context: ServiceContext, name: str, new_name: str) -> None:
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
         harmless = {key: value for key, value in config.settings.items() if ineffective_setting(key) is not None}
-        _check_privileged_fields(context, config.model_dump(), {"settings": harmless})
+        _check_privileged_fields(context, config.model_dump(), {"settings": harmless, "notify": config.notify})
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 

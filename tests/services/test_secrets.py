@@ -360,6 +360,9 @@ def answers(place: WebServer, context: ServiceContext, urn: str) -> Iterator[str
                     "/api/publications/site", json={"notify": [f"{CANARY}X"], "settings": {"LOG_FILE": f"{CANARY}Y"}}
                 ),
                 client.patch("/api/publications/site", json={"notify": [f"nothing://{CANARY}X"]}),
+                client.post("/api/publications", json={"name": "n", "base_url": "x", "notify": [f"{CANARY}X"]}),
+                client.post("/api/publications", json={"name": "n", "notify": [{"a": f"{CANARY}X"}]}),
+                client.post("/api/streams", json={**SOURCE, "name": "n", "notify": [f"{CANARY}X"], "url": "x"}),
                 client.patch("/api/streams/site.title", json={"notify": [f"{CANARY}X"]}),
                 client.post(
                     "/api/alerts", json={"source": "site.title", "condition": "title changed", "notify": [f"{CANARY}X"]}

@@ -33,7 +33,9 @@ def small_disk(folder: Path, size: int) -> Iterator[SmallDisk]:
     """Mount a disk of *size* bytes at a folder; skip the test where that is not permitted."""
     folder.mkdir(parents=True, exist_ok=True)
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tarantula-test", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size},mode=0700", "tarantula-test", folder],
+        capture_output=True,
+        check=False,
     )
     if mounted.returncode:
         pytest.skip("Mounting a small disk needs root.")

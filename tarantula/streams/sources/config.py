@@ -51,7 +51,7 @@ LONGEST_INTERVAL_SECONDS = 366 * 86400
 INTERVAL_ERROR = Message("The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d.")
 STORED_CONTEXT = {"stored": True}
 """Validation context for stored configurations, which are not validated again."""
-FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 MOST_FIELDS = 100
 
