@@ -22,6 +22,7 @@ from benchmarks.large_items import fill, new_item
 from benchmarks.postgresql import Server, postgresql
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.secrets import Keyring
 from tarantula.frontier.queues import WINDOW_SIZE
 from tarantula.models import Item
 from tarantula.store.database import open_database
@@ -115,7 +116,7 @@ def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready
     if not number:
         return told
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg2://", 1), pool_size=number, max_overflow=0)
-    with Database(engine) as database:
+    with Database(engine, Keyring(Config())) as database:
         threads = [
             Thread(target=_Collector(database, item, Random(seed * 1000 + one), told).work, args=(pause, ready))
             for one in range(number)

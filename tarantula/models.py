@@ -16,7 +16,16 @@ from tarantula.tables.publications import (
     ServerSetting,
 )
 from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
-from tarantula.tables.storage import BodyDamage, BodyProblem, DrainedMachine, Home, WarcFile, WarcFileState, Withholding
+from tarantula.tables.storage import (
+    BodyDamage,
+    BodyProblem,
+    DrainedMachine,
+    Home,
+    SecretKey,
+    WarcFile,
+    WarcFileState,
+    Withholding,
+)
 from tarantula.tables.streams import (
     Alert,
     AlertMemory,
@@ -65,6 +74,7 @@ __all__ = [
     "PutAside",
     "ReadText",
     "SearchCount",
+    "SecretKey",
     "Series",
     "Server",
     "ServerSetting",

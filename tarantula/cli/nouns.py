@@ -37,6 +37,7 @@ NOUNS = {
     "backup": "Copy the database and the files of the home, while collections go on.",
     "restore": "Restore a backup, by default the newest, into an empty home and a new database.",
     "drain": "Empty a machine before a reboot: its processes hand their work over.",
+    "secrets": "The key that encrypts passwords in the database: show its status, rotate it.",
     "user": "Accounts: add, list, edit and remove them, create tokens for programs.",
     "revisit": "Revisits: plan visits, simulate policies, and draw the results.",
     "escalona": "Order URLs by a file of commands, as the URL scheduler of 2021 does.",

@@ -125,10 +125,13 @@ def import_(
 def export(
     names: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Some publications; default all.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Output file; default standard output.")] = None,
+    with_secrets: Annotated[
+        bool, typer.Option("--secrets", help="Write passwords and other secrets in clear.")
+    ] = False,
 ) -> None:
-    """Write publications as TOML."""
+    """Write publications as TOML; secrets are encrypted, for installations with the same key."""
     with local_context() as context:
-        write_text(publications.export_toml(context, names), output)
+        write_text(publications.export_toml(context, names, with_secrets=with_secrets), output)
 
 
 def why(

@@ -74,6 +74,10 @@ class Config(BaseSettings):
     """Period within which a daemon reads every stored WARC file back; empty or ``0``: never."""
     fixity_rate: PositiveFloat = 20.0
     """Megabytes per second that a daemon reads for this."""
+    secret_key: str = Field(default="", repr=False)
+    """Keys that encrypt secrets in the database, separated by semicolons; the first one encrypts."""
+    secret_key_file: Path | None = None
+    """File of these keys, one a line; by default ``secret.key`` in the home."""
     group_access: bool = False
     """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""
@@ -154,6 +158,11 @@ class Config(BaseSettings):
     def archived(self) -> Path:
         """Directory of the browsable mirrors of archived items."""
         return self.home / "archived"
+
+    @property
+    def key_file(self) -> Path:
+        """File of the keys that encrypt secrets."""
+        return (self.secret_key_file or self.home / "secret.key").expanduser().absolute()
 
     @cached_property
     def url(self) -> str:

@@ -15,6 +15,8 @@ from sqlalchemy.orm import Session, sessionmaker
 from tarantula.core.config import Config
 from tarantula.core.database_errors import OutageLog, outage_log, translate_errors
 from tarantula.core.errors import TarantulaError
+from tarantula.core.sealed_columns import require_key, set_keyring
+from tarantula.core.secrets import Keyring, is_sealed, secrets_in
 from tarantula.core.termination import termination_held
 
 LOCK_TIMEOUT_SECONDS = 30.0
@@ -35,9 +37,12 @@ SQLITE_PRIMARY_CODE_MASK = 0xFF
 class Database:
     """An open database."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, keyring: Keyring) -> None:
         self.engine = engine
+        self.keyring = keyring
+        set_keyring(engine.dialect, keyring)
         self._write = sessionmaker(engine, expire_on_commit=False)
+        event.listen(self._write, "before_flush", self._require_key)
         self._reading = engine.execution_options(sqlite_begin="DEFERRED")
         self._read = sessionmaker(self._reading, expire_on_commit=False)
         self._leasing: Engine | None = None
@@ -48,6 +53,14 @@ class Database:
 
     def __exit__(self, *_exception: object) -> None:
         self.close()
+
+    def _require_key(self, session: Session, _context: object, _instances: object) -> None:
+        """Check the key before secrets are stored."""
+        for row in (*session.new, *session.dirty):
+            configuration = row.__dict__.get("configuration")
+            if configuration and session.is_modified(row) and not all(map(is_sealed, secrets_in(configuration))):
+                require_key(self.keyring, session.connection())
+                return
 
     @contextmanager
     def session(self) -> Iterator[Session]:
@@ -82,6 +95,7 @@ class Database:
             return self.engine
         if self._leasing is None:
             self._leasing = _postgresql(self.engine.url, IDLE_TRANSACTION_SECONDS)
+            set_keyring(self._leasing.dialect, self.keyring)
             if self._outages is not None:
                 self._outages.watch(self._leasing)
         return self._leasing
@@ -104,7 +118,8 @@ class Database:
 def connect(config: Config) -> Database:
     """Connect to the installation's database without looking at its schema; `open_database` migrates it."""
     url = _database_url(config)
-    return Database(_sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url))
+    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
+    return Database(engine, Keyring(config))
 
 
 def _database_url(config: Config) -> URL:

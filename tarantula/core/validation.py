@@ -50,6 +50,12 @@ def validation_error(error: ValidationError, fields: Iterable[str]) -> Tarantula
     return TarantulaError(join_messages(validation_messages(error, known)), fields=by_path)
 
 
+SECRET_FIELDS = frozenset(
+    {"notify", "settings", "variables", "headers", "body", "steps", "password", "secret", "token"}
+)
+"""Fields whose values may be passwords: an error does not quote them."""
+
+
 def _path(details: ErrorDetails) -> str:
     return ".".join(str(part) for part in details["loc"])
 
@@ -65,5 +71,7 @@ def _message(details: ErrorDetails, known: tuple[str, ...]) -> str:
     if details["type"] == "extra_forbidden":
         return Message("There is no field {field}.{hint}", field=field, hint=did_you_mean(field, known))
     problem = Message(details["msg"][:1].lower() + details["msg"][1:])
+    if SECRET_FIELDS & {str(part) for part in details["loc"]}:
+        return Message("The field {field} is not valid: {problem}.", field=field, problem=problem)
     value = str(details["input"])[:80]
     return Message("The field {field} cannot be {value!r}: {problem}.", field=field, value=value, problem=problem)

@@ -53,7 +53,9 @@ def browser_settings(user_agent: str) -> dict[str, Any]:
             "--disable-sync",
             # WebRTC would send UDP to any address that a page names.
             "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-        ]
+        ],
+        # The key of secrets and the password of the database are not for a process that runs foreign scripts.
+        "env": {name: value for name, value in os.environ.items() if not name.startswith("TARANTULA_")},
     }
     if (path := find_browser()) is not None:
         options["executable_path"] = path

@@ -41,7 +41,9 @@ DEFAULT_INCOMPLETE_RULES = ("base-missing", "errors > 50%")
 class PublicationConfig(BaseModel):
     """Which part of the web is collected, how, and when."""
 
-    model_config = ConfigDict(extra="forbid", validate_assignment=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", validate_assignment=True, use_attribute_docstrings=True, hide_input_in_errors=True
+    )
 
     name: NameField
     """Letters, digits, dots, - and _."""

@@ -3,26 +3,59 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
+from threading import get_ident
 from typing import Annotated, Any
+from urllib.parse import unquote
 
 from pydantic import AfterValidator, BeforeValidator, ValidationInfo
 
 from tarantula.core.messages import Message
+from tarantula.core.secrets import MASK, check_unmasked, is_sealed
 from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
 from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, canonical, is_web
+from tarantula.fetch.egress import EgressPolicy
+from tarantula.fetch.guarded_sockets import guarded_sockets
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
 from tarantula.publications.patterns import parse_pattern
 
 
+@contextmanager
+def redacted_logs(address: str) -> Iterator[None]:
+    """Mask the parts of an address in what Apprise logs in this thread; leave out details, which have headers."""
+    parts = {part for text in (address, unquote(address)) for part in _ADDRESS_PARTS.split(text.partition("://")[2])}
+    longest_first, thread = sorted(filter(None, parts), key=len, reverse=True), get_ident()
+
+    def redact(record: logging.LogRecord) -> bool:
+        if record.thread != thread:
+            return True
+        text = record.getMessage()
+        for part in longest_first:
+            text = text.replace(part, MASK)
+        record.msg, record.args, record.exc_info = text, (), None
+        return record.levelno >= logging.WARNING
+
+    loggers = [logging.getLogger(name) for name in ("apprise", "urllib3.connectionpool", "urllib3.util.retry")]
+    for logger in loggers:
+        logger.addFilter(redact)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(redact)
+
+
 def apprise_plugin(address: str) -> Any:
     """Return Apprise's plugin for an address, or ``None`` if it is not supported."""
-    with warnings.catch_warnings():
+    # Nor may an address lead anywhere before it is known who wrote it.
+    with warnings.catch_warnings(), redacted_logs(address), guarded_sockets(EgressPolicy()):
         # Some plugins import modules that are deprecated in newer versions of Python.
         warnings.simplefilter("ignore")
         from apprise import Apprise, AppriseAsset
@@ -34,15 +67,26 @@ def apprise_plugin(address: str) -> Any:
         return plugin
 
 
+_ADDRESS_PARTS = re.compile(r"[/:@?&=;,#]+")
+
+
 def check_notification_address(address: str) -> str:
-    """Refuse an address that Apprise does not support."""
+    """Refuse an address that Apprise does not support; one whose key is missing is kept."""
+    if is_sealed(address):
+        return address
+    check_unmasked("notify", address)
+    # Addresses may contain passwords: messages show only the scheme.
+    scheme, separator, _ = address.partition("://")
+    if not separator:
+        raise ValueError(
+            Message("A notification address begins with a service, as in mailto://user:password@example.org.")
+        )
     if apprise_plugin(address) is None:
-        # Addresses may contain passwords: show only the scheme.
         raise ValueError(
             Message(
                 "Apprise does not support addresses that start with {scheme!r}. "
                 "Write it as mailto://user:password@example.org or json://host/path.",
-                scheme=address.partition("://")[0][:20],
+                scheme=scheme[:20],
             )
         )
     return address
@@ -190,6 +234,7 @@ def check_settings(settings: dict[str, Any]) -> dict[str, Any]:
             raise ValueError(
                 Message('{key} must map import paths to numbers, as {{"package.module.Class": 500}}.', key=key)
             )
+        check_unmasked(key, value)
         try:
             json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         except (TypeError, ValueError) as error:

@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 from urllib.request import getproxies
 
 from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
+from tarantula.core.secrets import check_readable, mask
 from tarantula.fetch.egress import LOCALHOST, EgressPolicy, NamedAddress
 from tarantula.fetch.guarded_sockets import guarded_sockets
 from tarantula.fetch.names import look_up
 from tarantula.fetch.request import parse_proxy
-from tarantula.publications.fields import apprise_plugin
+from tarantula.publications.fields import apprise_plugin, redacted_logs
 
 logger = logging.getLogger(__name__)
 
@@ -66,21 +68,27 @@ def _proxies() -> Iterator[NamedAddress]:
 
 def send_message(installation: Config, message: NotificationMessage, address: str) -> bool:
     """Send a message to one address; return whether it was sent."""
+    try:
+        check_readable(address)
+    except TarantulaError as error:
+        logger.warning("The notification %r could not be sent. %s", message.title, error)
+        return False
     plugin = apprise_plugin(address)
     if plugin is None:
-        logger.warning("The notification %r could not be sent to %s.", message.title, address.partition("://")[0])
+        logger.warning("The notification %r could not be sent to %s.", message.title, mask(address))
         return False
-    with guarded_sockets(notification_policy(installation, plugin)) as refused:
+    with redacted_logs(address), guarded_sockets(notification_policy(installation, plugin)) as refused:
         try:
             sent = bool(plugin.notify(title=message.title, body=message.body, notify_type=message.kind))
-        except Exception:
+        except Exception as error:
             # Apprise has plugins for a hundred services, which raise exceptions of their own.
-            logger.exception("A notification failed.")
+            # Without a traceback: its text may have the address with its password.
+            logger.error("A notification failed: %s.", type(error).__name__)
             sent = False
     if not sent:
         why = " ".join(map(str, refused))
         logger.warning(
-            "The notification %r could not be sent to %s.%s", message.title, plugin.url(privacy=True), why and f" {why}"
+            "The notification %r could not be sent to %s.%s", message.title, mask(address), why and f" {why}"
         )
     return sent
 

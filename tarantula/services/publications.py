@@ -16,6 +16,7 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.reasons import reason_fields
+from tarantula.core.secrets import change_secrets, check_readable, masked, restore_masked, secrets_in
 from tarantula.core.states import ItemState
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.lifecycle.coordinator import check_can_begin
@@ -35,10 +36,11 @@ from tarantula.publications.scrapy_settings import (
 from tarantula.publications.spider_names import check_new_name
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
+from tarantula.services.notifications import check_notify
 from tarantula.store.publication_scope import scope_of
 
-SECRET_FIELD = "notify"
-"""The field whose addresses contain passwords."""
+SECRET_FIELDS = frozenset({"notify", "settings"})
+"""Fields that contain passwords."""
 PLACEHOLDER_NAME = "new"
 """Name of a publication that is tried before it has one."""
 
@@ -86,8 +88,13 @@ def get_publication(context: ServiceContext, name: str) -> dict[str, Any]:
     with context.reading() as session:
         fields = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
     if not context.person.role.allows(Role.CURATOR):
-        fields[SECRET_FIELD] = [_without_password(address) for address in fields[SECRET_FIELD]]
+        fields = masked(fields)
     return fields
+
+
+def show_publication(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return all fields of a publication as JSON values, with secrets masked; `edit` takes masked ones back."""
+    return masked(get_publication(context, name))
 
 
 def list_described(context: ServiceContext, name: str | None = None) -> list[dict[str, Any]]:
@@ -101,13 +108,14 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
     """Return an error message for each wrong field of a publication, new or *name*; key ``""`` is for all together."""
     fields = {**fields, "name": name} if name is not None else fields
     errors = dict[str, str]()
-    try:
-        PublicationConfig.model_validate(dict(fields))
-    except ValidationError as error:
-        errors = validation.messages_by_field(error, PublicationConfig.model_fields)
     with context.reading() as session:
         stored = _stored_fields(session, name)
-        for check in (_check_strategy, _check_settings):
+        fields = restore_masked(fields, stored)
+        try:
+            PublicationConfig.model_validate(dict(fields))
+        except ValidationError as error:
+            errors = validation.messages_by_field(error, PublicationConfig.model_fields)
+        for check in (_check_strategy, _check_settings, _check_notify):
             try:
                 check(context, fields, stored)
             except TarantulaError as error:
@@ -143,6 +151,7 @@ def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
     changes = dict[str, Any]()
     with context.changing("publication.edit", name, changes=changes) as session:
         before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
+        fields = restore_masked(fields, before)
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
         _check_privileged_fields(context, after, before)
         changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
@@ -154,6 +163,7 @@ def _check_privileged_fields(
     """Raise an error for fields that this person may not write; *stored* values may stay as they are."""
     _check_strategy(context, fields, stored or {})
     _check_settings(context, fields, stored or {})
+    _check_notify(context, fields, stored or {})
 
 
 def _check_strategy(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
@@ -189,6 +199,11 @@ def _check_settings(context: ServiceContext, fields: Mapping[str, Any], stored: 
         raise TarantulaError(str(error), fields={"settings": str(error)}) from error
 
 
+def _check_notify(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Reject notification addresses that this person may not write."""
+    check_notify(context, fields.get("notify"), stored.get("notify") or ())
+
+
 def _privileged_setting_message(name: str, *, is_stored: bool) -> Message:
     if is_stored:
         return Message(
@@ -207,7 +222,7 @@ def _privileged_setting_message(name: str, *, is_stored: bool) -> Message:
 def _stored_fields(session: Session, name: str | None) -> dict[str, Any]:
     """Return the fields of a stored publication; empty if there is none, or if its configuration cannot be read."""
     row = session.scalar(select(Publication).where(_has_name(name))) if name and name.isascii() else None
-    return {"strategy": row.configuration.get("strategy"), "settings": row.configuration.get("settings")} if row else {}
+    return {key: row.configuration.get(key) for key in ("strategy", "settings", "notify")} if row else {}
 
 
 def _check_new_name(name: str) -> None:
@@ -223,7 +238,7 @@ def copy(context: ServiceContext, name: str, new_name: str) -> None:
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
         harmless = {key: value for key, value in config.settings.items() if ineffective_setting(key) is not None}
-        _check_privileged_fields(context, config.model_dump(), {"settings": harmless})
+        _check_privileged_fields(context, config.model_dump(), {"settings": harmless, "notify": config.notify})
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 
@@ -240,6 +255,7 @@ def import_toml(context: ServiceContext, text: str, replace: bool = False) -> li
 
 def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig], replace: bool = False) -> list[str]:
     """Store publications in one transaction; *replace* overwrites existing ones. Return their names."""
+    configs = [_unsealed(context, config) for config in configs]
     names = [config.name for config in configs]
     store = registry.put_publication if replace else registry.add_publication
     with context.changing("publication.import", ", ".join(names), replace=replace) as session:
@@ -252,22 +268,44 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
     return names
 
 
-def export_toml(context: ServiceContext, names: list[str] | None = None) -> str:
-    """Return publications, by default all, as TOML; it contains notification passwords, so readers may not have it."""
+def export_toml(context: ServiceContext, names: list[str] | None = None, *, with_secrets: bool = False) -> str:
+    """Return publications, by default all, as TOML.
+
+    Secrets are encrypted, so that another installation needs the same key; *with_secrets* writes them in clear.
+    """
     with context.reading(Role.CURATOR) as session:
         rows = (
             [registry.get_publication(session, name) for name in names] if names else registry.all_publications(session)
         )
-        return toml.to_toml(registry.config_of(row) for row in rows)
+        configs = [registry.config_of(row) for row in rows]
+    return toml.to_toml(config if with_secrets else _sealed(context, config) for config in configs)
+
+
+def _sealed(context: ServiceContext, config: PublicationConfig) -> PublicationConfig:
+    """Return a configuration with its secrets sealed; it is written to a file."""
+    return config.model_copy(update=change_secrets(_secret_fields(config), context.database.keyring.seal))
+
+
+def _unsealed(context: ServiceContext, config: PublicationConfig) -> PublicationConfig:
+    """Return an imported configuration with its secrets unsealed; raise `MissingKey` if one cannot be."""
+    unsealed = change_secrets(_secret_fields(config), context.database.keyring.unseal)
+    check_readable(*secrets_in(unsealed))
+    return read_config({**config.model_dump(), **unsealed})
+
+
+def _secret_fields(config: PublicationConfig) -> dict[str, Any]:
+    return {"notify": config.notify, "settings": config.settings}
 
 
 def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:
     """Return the decision of the scope rules about URLs, for a publication that need not be stored."""
     name = str(fields.get("name") or PLACEHOLDER_NAME)
-    config = read_config({**fields, "name": name if _is_valid_name(name) else PLACEHOLDER_NAME})
+    name = name if _is_valid_name(name) else PLACEHOLDER_NAME
     with context.reading() as session:
+        stored = _stored_fields(session, name)
+        config = read_config({**restore_masked(fields, stored), "name": name})
         # A setting may name rules to import.
-        _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
+        _check_privileged_fields(context, config.model_dump(), stored)
         scope = scope_of(session, config, session.scalar(select(Publication.id).where(_has_name(config.name))))
     verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
     return [
@@ -323,7 +361,7 @@ def _row(installation: Config, publication: Publication, last: Any) -> Publicati
 def _described(installation: Config, row: Publication) -> dict[str, Any]:
     last, due = row.last_scheduled_at, next_due_of(installation, row)
     return {
-        **registry.config_of(row).model_dump(mode="json"),
+        **masked(registry.config_of(row).model_dump(mode="json")),
         "created_at": row.created_at.isoformat(),
         "last_scheduled_at": last.isoformat() if last else None,
         "next_due": due.isoformat() if due else None,
@@ -358,8 +396,4 @@ def _is_valid_name(name: str) -> bool:
 
 
 def _audited_change(field: str, before: Any, after: Any) -> Any:
-    return "changed" if field == SECRET_FIELD else [before, after]
-
-
-def _without_password(address: str) -> str:
-    return f"{address.partition('://')[0]}://…"
+    return "changed" if field in SECRET_FIELDS else [before, after]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import pprint
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.settings import overridden_settings
 from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import Reason
+from tarantula.core.secrets import MASK, check_readable, has_text
 from tarantula.core.termination import note_sigterm
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document, truncated_document
@@ -30,6 +34,19 @@ if TYPE_CHECKING:
     from tarantula.browser.renderer import PageRenderer
 
 
+def hide_settings(crawler: Crawler, names: set[str]) -> None:
+    """Mask settings in the line with which Scrapy logs all of them."""
+
+    def masked(record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith("Overridden settings") and isinstance(record.args, Mapping):
+            settings = dict(overridden_settings(crawler.settings))
+            settings |= dict.fromkeys(names & settings.keys(), MASK)
+            record.args = {"settings": pprint.pformat(settings)}
+        return True
+
+    logging.getLogger("scrapy.crawler").addFilter(masked)
+
+
 class PublicationSpider(BaseSpider):
     """Collects one item of one publication: ``scrapy crawl publication -a name=fcul``, or ``-a item=URN``."""
 
@@ -46,6 +63,7 @@ class PublicationSpider(BaseSpider):
         note_sigterm()
         collection = begin_item(Config(), publication_name(cls.name, kwargs), kwargs.get("item"))
         try:
+            check_readable(*collection.config.settings.values())
             check_publication_settings(collection.config.settings)
         except TarantulaError:
             abandon_item(collection)
@@ -56,6 +74,7 @@ class PublicationSpider(BaseSpider):
                 set_components(crawler.settings, key, {**crawler.settings.getdict(key), **value})
             else:
                 crawler.settings.set(key, value, priority="spider")
+        hide_settings(crawler, {key for key, value in collection.config.settings.items() if has_text(value)})
         if crawler.settings.getbool("TARANTULA_PROGRESS"):
             crawler.settings.set("LOG_FILE", str(collection.directory / "crawl.log"), priority="spider")
         spider = super().from_crawler(crawler, *args, **{**kwargs, "name": collection.config.name})

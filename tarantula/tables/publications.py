@@ -9,6 +9,7 @@ from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String,
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
+from tarantula.core.sealed_columns import SealedJson
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"
@@ -44,7 +45,7 @@ class Publication(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     name: Mapped[str] = mapped_column(String(100), unique=True)
     base_url: Mapped[str] = mapped_column(Text)
-    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     """All other settings, as `tarantula.publications.config.PublicationConfig` writes them."""
     last_scheduled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -64,7 +65,7 @@ class Item(ReasonColumns, Base):
     """Folder of its files, below the home."""
     home_id: Mapped[str | None] = mapped_column(String(36))
     """The home of its files; ``None`` before its first collector, or if that was of a version without homes."""
-    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     """The publication's configuration when this item began."""
     planned_at: Mapped[datetime] = mapped_column(UtcDateTime)
     deadline: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -37,6 +37,15 @@ class BodyProblem(StrEnum):
     """It differs from its digest."""
 
 
+class SecretKey(Base):
+    """The key that the secrets of this database are sealed with; none before the first secret."""
+
+    __tablename__ = "secret_key"
+
+    id: Mapped[str] = mapped_column(String(12), primary_key=True)
+    """A digest, from which the key cannot be derived."""
+
+
 class Home(Base):
     """A home directory whose files belong to this database. Its id is also in the file ``home-id`` in it."""
 

@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import Mapped, mapped_column
 
 from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
+from tarantula.core.sealed_columns import SealedJson
 
 
 class Source(Base):
@@ -36,7 +37,7 @@ class Source(Base):
     """The owner's account; empty for a source of the installation."""
     is_private: Mapped[bool] = mapped_column(Boolean)
     is_paused: Mapped[bool] = mapped_column(Boolean)
-    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     """`tarantula.streams.sources.config.SourceConfig` without the name."""
     words: Mapped[str] = mapped_column(Text)
     """Text by which it is searched: name, title, description and tags, case-folded."""
@@ -192,7 +193,7 @@ class Alert(Base):
     owner: Mapped[str] = mapped_column(String(100), index=True)
     name: Mapped[str] = mapped_column(String(200))
     is_on: Mapped[bool] = mapped_column(Boolean)
-    configuration: Mapped[dict[str, Any]] = mapped_column(JSON)
+    configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
     """`tarantula.streams.alerts.config.AlertConfig`."""
 
 

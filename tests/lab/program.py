@@ -18,13 +18,15 @@ from cryptography import x509
 from cryptography.x509.oid import AuthorityInformationAccessOID
 from sqlalchemy import select
 
-from tarantula.accounts.roles import Person, Role
+from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, SourceState
 from tarantula.publications.notifications import NotificationMessage, send_message
+from tarantula.services.context import ServiceContext
+from tarantula.services.notifications import send_trial
 from tarantula.store.database import open_database
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import parse_source
@@ -130,6 +132,19 @@ PRIVATE_RESPONDERS = (
     x509.CRLDistributionPoints([x509.DistributionPoint([_uri("http://192.168.7.7/list.crl")], None, None, None)]),
 )
 """Where a certificate says that its status and its issuer can be had."""
+TRIED_ADDRESSES = (
+    "json://public.test/value", "json://mixed.test/", "json://rebinding.test/0", "json://public.test/to-private",
+    "ntfy://public.test/value", "json://inside.test/", "json://alias.test/", "json://metadata.test/",
+    "json://shared.test/", "ntfy://inside.test/topic", "gotify://inside.test/AAAAAAAAAAAAAAA",
+    "matrix://user:pw@inside.test/%23room", "mmost://inside.test/3ccdd113474722377935511fc85d3dd4",
+    "matrix://user:pw@public.test/%23room",
+    "mailto://a:b@public.test?smtp=inside.test&from=a@public.test&to=b@public.test",
+    "json://10.0.0.5/", "json://[fd12::5]/", "json://169.254.169.254/", "json://localhost/",
+    "json://public.test/to-private?redirect=yes", "xml://inside.test/", "syslog://", "rsyslog://10.0.0.5",
+    "fcm://project/device?mode=oauth2&keyfile=http://10.0.0.5/key.json",
+    "fcm://project/device?mode=oauth2&keyfile=/etc/passwd",
+    f"discord://{'1' * 24}/{'B' * 64}?template=http://10.0.0.5/template",
+)  # fmt: skip
 MESSAGE = NotificationMessage("title", "body", "info")
 
 
@@ -254,6 +269,23 @@ def notify() -> dict[str, bool]:
     return {f"{number} {address}": send_message(Config(), MESSAGE, address) for number, address in enumerate(addresses)}
 
 
+def notify_as(role: Role) -> dict[str, str]:
+    """Have a person of the pages send test messages; return what became of each."""
+    with open_database(Config()) as database:
+        context = ServiceContext(Config(), database, Person("ana", role))
+        return {address: _tried(context, address) for address in TRIED_ADDRESSES}
+
+
+def _tried(context: ServiceContext, address: str) -> str:
+    try:
+        send_trial(context, address)
+    except NotAllowed:
+        return "not allowed"
+    except TarantulaError:
+        return "not sent"
+    return "sent"
+
+
 def proxied() -> dict[str, Any]:
     """Collect through a proxy."""
     environment = {"http_proxy": f"http://{PROXY}:3128", "no_proxy": ""}
@@ -291,6 +323,8 @@ SCENARIOS: dict[str, Scenario] = {
     "suggestions": suggest,
     "picker": pick,
     "notifications": notify,
+    "notifications of a reader": lambda: notify_as(Role.READER),
+    "notifications of a curator": lambda: notify_as(Role.CURATOR),
 }
 """What is done in the laboratory, by its name."""
 BROWSER_SCENARIOS: dict[str, Scenario] = {

@@ -16,12 +16,12 @@ from typing import Any
 import pytest
 
 from tests.lab.network import FORBIDDEN, PROXY
-from tests.lab.program import BROWSER_SCENARIOS, REFUSED, SCENARIOS, SITEMAP_HOSTS
+from tests.lab.program import BROWSER_SCENARIOS, REFUSED, SCENARIOS, SITEMAP_HOSTS, TRIED_ADDRESSES
 from tests.support.crawls import ROOT
 from tools.chromium import usable_browser
 
 IN_NAMESPACE = ["unshare", "--net", "--mount", "--propagation", "private", "--"]
-PERMITTED = {"named base", "allowed"}
+PERMITTED = {"named base", "allowed", "notifications of a curator"}
 """Scenarios in which a person permitted a private address: they show that the log sees such connections."""
 
 WITHOUT_CONNECTIONS = {"not allowed"}
@@ -189,6 +189,32 @@ def test_notifications(laboratory: dict[str, Any]) -> None:
     # A public server, the public one of mixed addresses, a name before it changes, a public server with TLS, and the
     # system's log, which is no connection.
     assert sent == [True, True, *[False] * 5, True, False, True, False, False, True, False]
+
+
+def test_notifications_that_people_set_up(laboratory: dict[str, Any]) -> None:
+    """Readers reach public servers only, and curators also the private addresses that they write themselves."""
+    reader, curator = (laboratory[f"notifications of a {role}"] for role in ("reader", "curator"))
+    public = [f"tcp 93.184.1.{number}:80" for number in (1, 2, 3)]
+    assert [one for one in reader["connections"] if one not in public] == []
+    assert public[0] in reader["connections"]
+    sent = {address for address, outcome in reader["result"].items() if outcome == "sent"}
+    # A name with one private address is not for readers, whichever address is used.
+    assert sent <= {"json://public.test/value", "ntfy://public.test/value", "json://rebinding.test/0"}
+    assert {"json://public.test/value"} <= sent
+    refused = [address for address, outcome in reader["result"].items() if outcome == "not allowed"]
+    assert {*TRIED_ADDRESSES[-11:], *TRIED_ADDRESSES[5:13]} <= {*refused}
+    literal = {
+        "tcp 10.0.0.5:80",
+        "tcp fd12::5:80",
+        "tcp [fd12::5]:80",
+        "tcp 127.0.0.1:80",
+        "tcp ::1:80",
+        "tcp [::1]:80",
+    }
+    assert {*curator["connections"]} <= {*public, *literal}
+    assert "tcp 10.0.0.5:80" in curator["connections"]
+    assert curator["result"]["json://mixed.test/"] == "sent"
+    assert {curator["result"][address] for address in TRIED_ADDRESSES[-7:]} == {"not allowed"}
 
 
 def test_pages_in_the_browser(laboratory: dict[str, Any]) -> None:

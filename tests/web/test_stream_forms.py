@@ -121,7 +121,7 @@ def check_alert_form(place: WebServer, window: Page) -> None:
     """A missing source, and a notification address that fails its test."""
     window.goto(f"{place.address}/sources/weather.lisboa")
     settled(window).get_by_role("button", name="Novo alerta").click()
-    form = window.get_by_role("dialog")
+    form = window.get_by_role("dialog", name="Novo alerta")
     expect(form.get_by_test_id("checked")).to_have_text("Valores desta fonte: wind (m/s)")
     form.get_by_label("Condição").fill("wind > 10")
     form.get_by_label("Tem de ser verdade durante").fill("always")
@@ -130,7 +130,8 @@ def check_alert_form(place: WebServer, window: Page) -> None:
     form.get_by_label("Tem de ser verdade durante").fill("")
     with Listener(status=500) as listener:
         notify, send = form.get_by_label("Notificar também"), form.get_by_role("button", name="mensagem de teste")
-        notify.fill(listener.address)
+        add_recipient(window, form, listener.address.replace("json://", "http://"))
+        expect(notify).to_have_value(listener.address)
         send.click()
         expect(error_at(notify)).to_contain_text("Recusado, ou não alcançado: json.")
         listener.status = 200
@@ -138,3 +139,19 @@ def check_alert_form(place: WebServer, window: Page) -> None:
         expect(window.get_by_text("A mensagem foi enviada a 1 endereços.")).to_be_visible()
         form.get_by_role("button", name="Guardar").click()
     expect(window.get_by_text("O alerta está ativo.")).to_be_visible()
+
+
+def add_recipient(window: Page, alert: Locator, url: str) -> None:
+    """Fill in the form of a service: first a wrong URL, then the right one."""
+    alert.get_by_role("button", name="Juntar um destinatário").click()
+    form = window.get_by_role("dialog", name="Juntar um destinatário")
+    expect(form.get_by_label("Servidor SMTP")).to_be_visible()
+    form.get_by_label("Serviço").click()
+    window.get_by_role("option", name="Webhook (JSON)").click()
+    expect(form.get_by_label("Servidor SMTP")).to_have_count(0)
+    form.get_by_label("URL do webhook").fill("file:///etc/passwd")
+    form.get_by_role("button", name="Juntar").click()
+    expect(form.get_by_role("alert").filter(has_text="Isto não é um endereço da Web")).to_be_visible()
+    form.get_by_label("URL do webhook").fill(url)
+    form.get_by_role("button", name="Juntar").click()
+    expect(form).to_have_count(0)

@@ -23,6 +23,7 @@ from tarantula.archive.export.records import ExportProgress, ExportRecords, Hash
 from tarantula.archive.omissions import MISSING_LIST, as_csv
 from tarantula.archive.quality.report import make_report
 from tarantula.core.config import Config
+from tarantula.core.secrets import masked
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.store import listings
@@ -144,6 +145,8 @@ def _description(session: Session, item: Item) -> dict[str, Any]:
         for name, value in columns.items()
         if not name.endswith("id")
     }
+    # Addresses and settings contain passwords, and a deposit is for others to keep.
+    plain["configuration"] = masked(item.configuration)
     return {**plain, "publication": item.publication.name, "report": make_report(session, item).as_dict()}
 
 

@@ -71,7 +71,7 @@ def list_all(
     with local_context() as context:
         rows = [row for row in alerts.list_alerts(context, source) if owner in (None, row.owner)]
     if as_json:
-        write_json([row.model_dump(mode="json") for row in rows])
+        write_json([row.masked().model_dump(mode="json") for row in rows])
         return
     drawn = table("number", "source", "owner", "name", "condition", "on", numbers=("number",))
     for row in rows:
@@ -83,7 +83,7 @@ def list_all(
 def show(number: Number, as_json: Json = False) -> None:
     """Show one alert."""
     with local_context() as context:
-        row = alerts.get_alert(context, number)
+        row = alerts.get_alert(context, number).masked()
     if as_json:
         write_json(row.model_dump(mode="json"))
         return
@@ -194,8 +194,7 @@ def _alert_fields(row: AlertRow) -> dict[str, str]:
         "margin": row.margin,
         **times,
         "at first": yes_or_no(row.at_first),
-        # Addresses contain passwords: only their schemes are shown.
-        "notify": "; ".join(address.partition("://")[0] for address in row.notify),
+        "notify": "; ".join(row.notify),
         "on": yes_or_no(row.on),
     }
 

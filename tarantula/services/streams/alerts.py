@@ -1,25 +1,21 @@
-"""Alerts: each person has their own, on sources that they may see; and the check of notification addresses."""
+"""Alerts: each person has their own, on sources that they may see."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import NotAllowed, Role
+from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
-from tarantula.core.messages import Message
+from tarantula.core.secrets import mask, restore_masked
 from tarantula.core.validation import MessageText
-from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import PrivateAddress
-from tarantula.fetch.names import look_up
 from tarantula.models import Alert, Source
-from tarantula.publications.fields import apprise_plugin, check_notification_address, split_words
-from tarantula.publications.notifications import NotificationMessage, notification_host, send_message
 from tarantula.services.context import ServiceContext
+from tarantula.services.notifications import check_notify, send_trial
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject
 from tarantula.streams.alerts import registry
@@ -29,7 +25,6 @@ from tarantula.streams.alerts.replay import DryRun, dry_run_config
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources import registry as sources
 
-TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a test message: alerts will be sent here.", "info")
 DEFAULT_DRY_RUN_DAYS = 30
 MAX_DRY_RUN_DAYS = 3660
 
@@ -53,6 +48,10 @@ class AlertRow(BaseModel):
     at_first: bool
     notify: list[str]
     on: bool
+
+    def masked(self) -> AlertRow:
+        """Return the row with the notification addresses masked; `edit_alert` takes masked ones back."""
+        return self.model_copy(update={"notify": [mask(address) for address in self.notify]})
 
 
 class FiringRow(BaseModel):
@@ -102,7 +101,7 @@ def get_alert(context: ServiceContext, number: int) -> AlertRow:
 
 def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
     """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
-    check_reachable(context, fields.get("notify"))
+    check_notify(context, fields.get("notify"))
     owner = context.person.name if owner is None else owner
     with context.reading() as session:
         watched = sources.get(session, source, owner or context.viewer)
@@ -115,7 +114,10 @@ def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], o
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
     """Change some fields of one of the person's alerts."""
-    check_reachable(context, changes.get("notify"))
+    with context.reading() as session:
+        stored = registry.alert_config(registry.get_alert(session, number, context.viewer)).notify
+    changes = restore_masked(changes, {"notify": stored})
+    check_notify(context, changes.get("notify"), stored)
     with context.changing("alert.edit", str(number), _needed_role(context), fields=sorted(changes)[:20]) as session:
         return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
 
@@ -134,10 +136,13 @@ def check_condition(context: ServiceContext, source: str, fields: Mapping[str, A
     return CheckedCondition(condition=format_rule(config.condition), values=values)
 
 
-def send_trial_message(context: ServiceContext, notify: object) -> int:
-    """Send a test message to notification addresses; return how many accepted it, or raise with those that failed."""
+def send_trial_message(context: ServiceContext, notify: object, number: int | None = None) -> int:
+    """Send a test message to addresses, also to those of alert *number*; return how many accepted it.
+
+    Raise with those that failed.
+    """
     _check_may_write(context)
-    return send_trial(context, notify)
+    return send_trial(context, notify, get_alert(context, number).notify if number is not None else ())
 
 
 def dry_run(
@@ -244,56 +249,6 @@ def firing_row(record: registry.FiringRecord) -> FiringRow:
         untold=registry.delivery_problem(record.firing),
         dismissed_at=record.firing.dismissed_at,
     )
-
-
-def check_reachable(context: ServiceContext, notify: object) -> None:
-    """Refuse addresses in private networks for readers: this machine can reach servers that they cannot."""
-    if context.person.role.allows(Role.CURATOR):
-        return
-    policy = EgressPolicy.of(context.installation)
-    for address in addresses_in(notify):
-        host = notification_host(apprise_plugin(address))
-        try:
-            policy.check_all(host, 0, look_up(host) if host else ())
-        except PrivateAddress as error:
-            complaint = Message(
-                "{host!r} is in a private network. Only {role} can send there.",
-                host=host[:100],
-                role=Message(Role.CURATOR.with_article),
-            )
-            raise NotAllowed(complaint, fields={"notify": complaint}) from error
-
-
-def send_trial(context: ServiceContext, notify: object) -> int:
-    """Send a test message to addresses; return how many accepted it, or raise with those that failed."""
-    check_reachable(context, notify)
-    addresses = list(addresses_in(notify))
-    for address in addresses:
-        try:
-            check_notification_address(address)
-        except ValueError as error:
-            raise TarantulaError(str(error), fields={"notify": str(error)}) from error
-    # Addresses contain passwords: the message names only their schemes.
-    failed = [
-        address.partition("://")[0]
-        for address in addresses
-        if not send_message(context.installation, TRIAL_MESSAGE, address)
-    ]
-    if failed or not addresses:
-        complaint = Message(
-            "Refused or not reachable: {receivers}. Check the host, the name and the password.",
-            receivers=", ".join(failed),
-        )
-        if not addresses:
-            complaint = Message("There is no address to send to. Write one.")
-        raise TarantulaError(complaint, fields={"notify": complaint})
-    return len(addresses)
-
-
-def addresses_in(notify: object) -> Iterable[str]:
-    """Return the addresses in a field, which is a list or one line."""
-    parts = notify if isinstance(notify, list | tuple) else [notify]
-    return [word for part in parts if isinstance(part, str) for word in split_words(part)]
 
 
 def _row(session: Session, alert: Alert) -> AlertRow:

@@ -14,9 +14,11 @@ from sqlalchemy.orm import Session
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.secrets import restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
+from tarantula.services.notifications import check_notify
 from tarantula.services.streams import views
 from tarantula.streams.adapters import adapter_named, adapter_names
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
@@ -146,6 +148,11 @@ def get_source(context: ServiceContext, name: str) -> dict[str, Any]:
         return source_fields(context, registry.get(session, name, context.viewer))
 
 
+def show_source(context: ServiceContext, name: str) -> dict[str, Any]:
+    """Return all fields of a source as JSON values, with secrets masked; `edit_source` takes masked ones back."""
+    return without_secrets(get_source(context, name))
+
+
 def describe_source(context: ServiceContext, name: str) -> dict[str, Any]:
     """Return a source and its reading status as JSON values, without secrets; the keys are stable."""
     with context.reading() as session:
@@ -169,9 +176,15 @@ def iterate_statuses(context: ServiceContext, words: str = "", below: str = "") 
             yield SourceStatusRow(source.name, status, interval, state.read_at, state.event_at, state.sentence)
 
 
-def add_source(context: ServiceContext, fields: Mapping[str, Any], owner: str | None = None) -> str:
-    """Store a new source and return its name; the owner is the person who acts, unless a command names another."""
+def add_source(
+    context: ServiceContext, fields: Mapping[str, Any], owner: str | None = None, like: Mapping[str, Any] | None = None
+) -> str:
+    """Store a new source and return its name; the owner is the person who acts, unless a command names another.
+
+    It may have the notification addresses of the source that it is *like*.
+    """
     _check_adapter(context, fields)
+    check_notify(context, fields.get("notify"), (like or {}).get("notify", ()))
     config = parse_source(fields)
     with context.changing("source.add", _config_subject(config)) as session:
         registry.add(session, config, context.person.name if owner is None else owner)
@@ -192,6 +205,7 @@ def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], own
 def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], response: SourceResponse) -> PickedSource:
     """Store a source with the values of a response that was already fetched, and add it to the owner's dashboard."""
     _check_adapter(context, fields)
+    check_notify(context, fields.get("notify"))
     config = parse_source(fields)
     if not config.fields:
         raise TarantulaError("No value is chosen yet. Choose at least one.")
@@ -213,7 +227,7 @@ def copy_source(context: ServiceContext, name: str, changes: Mapping[str, Any], 
     with context.reading() as session:
         source = registry.get(session, name, context.viewer)
         fields = registry.config_of(source).model_dump(mode="json")
-    return add_source(context, {**fields, **changes}, owner)
+    return add_source(context, {**fields, **changes}, owner, fields)
 
 
 def edit_source(
@@ -226,7 +240,9 @@ def edit_source(
     changes = dict[str, Any]()
     with context.reading() as session:
         source = registry.get(session, name, context.viewer)
+        fields = restore_masked(fields, source.configuration)
         _check_adapter(context, fields, source.configuration.get("adapter"))
+        check_notify(context, fields.get("notify"), source.configuration.get("notify", ()))
         subject = audit_subject(source)
         past = (
             source_edit.parse_history_for_edit(session, name, fields, context.viewer, **progress)

@@ -66,7 +66,7 @@ class TypedLiteral(BaseModel):
 class AlertConfig(BaseModel):
     """Configuration of an alert."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 
     name: Annotated[TextField, Field(max_length=MAX_ALERT_NAME_CHARS)] = ""
     """Name for people; by default the condition."""

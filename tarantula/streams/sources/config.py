@@ -23,6 +23,7 @@ from pydantic import (
 from tarantula.core import validation
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.secrets import check_unmasked, is_sealed
 from tarantula.core.times import parse_duration
 from tarantula.core.urls import canonical, is_web
 from tarantula.publications.fields import AddressesField, TextField, at_least, more_than_zero
@@ -33,6 +34,7 @@ from tarantula.streams.sources.request import (
     SourceRequest,
     build_request,
     check_body,
+    check_filled_text,
     check_headers,
     check_method,
     fill_variables,
@@ -49,7 +51,7 @@ LONGEST_INTERVAL_SECONDS = 366 * 86400
 INTERVAL_ERROR = Message("The interval must be between one second and one year. Write seconds, or 30s, 5m, 2h, 1d.")
 STORED_CONTEXT = {"stored": True}
 """Validation context for stored configurations, which are not validated again."""
-FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+FROZEN_MODEL = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, hide_input_in_errors=True)
 _KEY = re.compile(r"[a-z][a-z0-9_]{0,59}")
 MOST_FIELDS = 100
 
@@ -140,6 +142,8 @@ class BrowserStep(BaseModel):
             raise ValueError(
                 Message("The step {action} needs a target: write {what} behind it.", action=self.action, what=what)
             )
+        if self.action is BrowserAction.FILL and info.context != STORED_CONTEXT:
+            check_filled_text(self.where, self.value)
         return self
 
 
@@ -251,7 +255,11 @@ class SourceConfig(BaseModel):
     def masked_address(self) -> str:
         """The URL with secrets masked, for storage and display."""
         return fill_variables(
-            self.url, {name: SECRET_PLACEHOLDER if is_secret(name) else value for name, value in self.variables.items()}
+            self.url,
+            {
+                name: SECRET_PLACEHOLDER if is_secret(name) or is_sealed(value) else value
+                for name, value in self.variables.items()
+            },
         )
 
     @property
@@ -272,6 +280,14 @@ class SourceConfig(BaseModel):
                 "{url!r} is not a web address. Write it as http://example.org/page.", url=self.url[:200]
             )
         return url
+
+    @field_validator("variables")
+    @classmethod
+    def _check_variables(cls, variables: dict[str, str], info: ValidationInfo) -> dict[str, str]:
+        if info.context != STORED_CONTEXT:
+            for name, value in variables.items():
+                check_unmasked(name, value)
+        return variables
 
     @field_validator("headers")
     @classmethod

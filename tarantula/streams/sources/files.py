@@ -60,6 +60,8 @@ def _tables(configs: Iterable[SourceConfig], with_secrets: bool) -> dict[str, An
 
 def _table(config: SourceConfig, with_secrets: bool) -> dict[str, Any]:
     table = config.model_dump(mode="json", exclude={"name"}, exclude_defaults=True)
+    if not with_secrets:
+        table.pop("notify", None)
     if not with_secrets and "variables" in table:
         table["variables"] = {name: value for name, value in table["variables"].items() if not is_secret(name)}
     written: dict[str, Any] = _without_none(table)

@@ -12,9 +12,10 @@ from xml.sax.saxutils import escape
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.secrets import MASK, check_readable, is_sealed, mask
 
 VARIABLE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
-SECRET_PLACEHOLDER = "•••"
+SECRET_PLACEHOLDER = MASK
 _SECRET_VARIABLE = re.compile(r"pass|senha|palavra|secret|segredo|token|(?:^|_)pin$|(?:^|_)key$|apikey", re.IGNORECASE)
 _SECRET_HEADER = re.compile(r"auth|cookie|secret|token|pass|session|(?:^|-)key(?:$|-)|apikey", re.IGNORECASE)
 _SECRET_BODY_FIELD = re.compile(
@@ -61,9 +62,12 @@ def fill_variables(template: str, variables: Mapping[str, str], escape_value: Ca
     *escape_value* writes a value for the format of the text.
     """
 
+    check_readable(template)
+
     def value(found: re.Match[str]) -> str:
         if found[1] not in variables:
             raise TarantulaError("The variable {found} has no value. Give it one.", found=found[1])
+        check_readable(variables[found[1]])
         return escape_value(variables[found[1]])
 
     return VARIABLE.sub(value, template)
@@ -91,12 +95,16 @@ def has_secret_variable(template: str) -> bool:
 
 def mask_secrets(variables: Mapping[str, str]) -> dict[str, str]:
     """Return variables with the values of secret ones masked."""
-    return {name: SECRET_PLACEHOLDER if is_secret(name) and value else value for name, value in variables.items()}
+    return {
+        name: SECRET_PLACEHOLDER if (is_secret(name) and value) or is_sealed(value) else value
+        for name, value in variables.items()
+    }
 
 
 def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a source with secret variables masked."""
-    return {**values, "variables": mask_secrets(values.get("variables") or {})}
+    """Return the values of a source with secret variables and notification addresses masked."""
+    masked = {"variables": mask_secrets(values.get("variables") or {}), "notify": [*map(mask, values["notify"])]}
+    return {**values, **masked}
 
 
 def redact_secrets(text: str, variables: Mapping[str, str]) -> str:
@@ -199,6 +207,17 @@ def check_headers(headers: Mapping[str, str], variables: Mapping[str, str]) -> N
                     name=name,
                 )
             )
+
+
+def check_filled_text(selector: str, template: str) -> None:
+    """Raise `ValueError` for a text that a browser types into a field of a password, if it is written in clear."""
+    if template and _SECRET_VARIABLE.search(selector) and not has_secret_variable(template):
+        raise ValueError(
+            Message(
+                "The text for {selector} is a secret. Write {{password}} in its place, and set the variable password.",
+                selector=selector[:80],
+            )
+        )
 
 
 def check_body(method: str, headers: Mapping[str, str], body: str, variables: Mapping[str, str]) -> None:

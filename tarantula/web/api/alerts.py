@@ -80,13 +80,13 @@ def list_alerts(
     source: Annotated[str | None, Query(max_length=200, description="Only alerts on this source.")] = None,
 ) -> list[AlertRow]:
     """Return the alerts of the account, sorted by source."""
-    return alerts.list_alerts(context, source)
+    return [row.masked() for row in alerts.list_alerts(context, source)]
 
 
 @router.post("/alerts", summary="Create an alert", status_code=201, tags=["alerts"])
 def add_alert(context: RequestContext, body: NewAlert) -> AlertRow:
     """Create an alert on a visible source; it is evaluated from now on."""
-    return alerts.add_alert(context, body.source, _fields(body))
+    return alerts.add_alert(context, body.source, _fields(body)).masked()
 
 
 @router.post("/checks/alert", summary="Parse a condition", tags=["alerts"])
@@ -103,14 +103,14 @@ def try_alert(context: RequestContext, body: AlertTrial) -> DryRun:
 
 @router.get("/alerts/{number}", summary="One alert", tags=["alerts"])
 def show_alert(context: RequestContext, number: Number) -> AlertRow:
-    """Return one alert of the account."""
-    return alerts.get_alert(context, number)
+    """Return one alert of the account; of notification addresses only the service. Sent back, they stay as stored."""
+    return alerts.get_alert(context, number).masked()
 
 
 @router.patch("/alerts/{number}", summary="Change an alert", tags=["alerts"])
 def edit_alert(context: RequestContext, number: Number, body: AlertChanges) -> AlertRow:
     """Change some fields. If the condition changes, the state of the alert is reset."""
-    return alerts.edit_alert(context, number, _fields(body))
+    return alerts.edit_alert(context, number, _fields(body)).masked()
 
 
 @router.delete("/alerts/{number}", summary="Remove an alert", status_code=204, tags=["alerts"])

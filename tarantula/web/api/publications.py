@@ -65,7 +65,7 @@ def list_publications(context: RequestContext, limit: Limit = 50, after: Cursor 
 def add_publication(context: RequestContext, body: PublicationConfig) -> dict[str, Any]:
     """Create a publication. For curators."""
     publications.add(context, body.name, body.model_dump())
-    return publications.get_publication(context, body.name)
+    return publications.show_publication(context, body.name)
 
 
 @router.get("/publications.toml", summary="Publications as TOML", response_class=Response, tags=["publications"],
@@ -74,7 +74,7 @@ def export_publications(
     context: RequestContext,
     name: Annotated[list[str] | None, Query(max_length=1000, description="Names; by default all.")] = None,
 ) -> Response:
-    """Return publications as importable TOML. For curators, since notification addresses contain passwords."""
+    """Return publications as importable TOML, with secrets encrypted. For curators."""
     return Response(publications.export_toml(context, name), media_type=TOML_TYPE)
 
 
@@ -90,15 +90,15 @@ def import_publications(
 
 @router.get("/publications/{name}", summary="One publication", tags=["publications"])
 def show_publication(context: RequestContext, name: Name) -> dict[str, Any]:
-    """Return every field of a publication."""
-    return publications.get_publication(context, name)
+    """Return every field of a publication, with secrets masked; a masked value that is sent back changes nothing."""
+    return publications.show_publication(context, name)
 
 
 @router.patch("/publications/{name}", summary="Change a publication", tags=["publications"])
 def edit_publication(context: RequestContext, name: Name, body: PublicationFields) -> dict[str, Any]:
     """Change some fields; items that have started keep their settings. For curators."""
     publications.edit(context, name, body)
-    return publications.get_publication(context, name)
+    return publications.show_publication(context, name)
 
 
 @router.delete("/publications/{name}", summary="Remove a publication", status_code=204, tags=["publications"])
@@ -111,7 +111,7 @@ def remove_publication(context: RequestContext, name: Name) -> None:
 def copy_publication(context: RequestContext, name: Name, body: CopyRequest) -> dict[str, Any]:
     """Create a copy of a publication. For curators."""
     publications.copy(context, name, body.name)
-    return publications.get_publication(context, body.name)
+    return publications.show_publication(context, body.name)
 
 
 @router.post("/publications/{name}/collect", summary="Collect now", status_code=202, tags=["publications"])

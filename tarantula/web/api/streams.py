@@ -53,7 +53,7 @@ def list_sources(
 def add_source(context: RequestContext, body: NewSource) -> dict[str, Any]:
     """Create a source of the account; it is read from now on. For curators."""
     sources.add_source(context, body.model_dump())
-    return sources.get_source(context, body.name)
+    return sources.show_source(context, body.name)
 
 
 @router.get("/stream-names", summary="The name hierarchy")
@@ -64,15 +64,15 @@ def list_names(context: RequestContext, below: NamePrefix = "") -> list[Hierarch
 
 @router.get("/streams/{name}", summary="One source")
 def show_source(context: RequestContext, name: SourceName) -> dict[str, Any]:
-    """Return all fields of a source; fields that may contain passwords only to accounts that may change it."""
-    return sources.get_source(context, name)
+    """Return all fields of a source, with secrets masked; a masked value that is sent back changes nothing."""
+    return sources.show_source(context, name)
 
 
 @router.patch("/streams/{name}", summary="Change a source")
 def edit_source(context: RequestContext, name: SourceName, body: SourceFields) -> dict[str, Any]:
     """Change some fields; the history is kept. For curators who own it, and for administrators if it is public."""
     sources.edit_source(context, name, body)
-    return sources.get_source(context, name)
+    return sources.show_source(context, name)
 
 
 @router.delete("/streams/{name}", summary="Remove a source", status_code=204)

@@ -17,6 +17,7 @@ from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import subheading, text_element
 from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons
+from tarantula.web.components.recipients import recipient_button
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment
 from tarantula.web.i18n import _, language, set_language
@@ -74,8 +75,9 @@ class AlertForm:
         )
         self._notify = _text_line(_("Also notify"), "; ".join(row.notify) if row else "")
         self._notify.props('maxlength=2000 aria-describedby="help-notify"')
-        how = _("E-mail, SMS and other addresses, such as mailto://user:password@example.org; separate several with ;.")
+        how = _("Addresses of services, such as mailto://user:password@example.org; separate several with ;.")
         text_element("p", how, "help m-0").props('id="help-notify"')
+        recipient_button(self._notify)
         ui.button(_("Send a test message"), icon="send", on_click=self._send_test).props("flat dense")
         self._at_first = ui.checkbox(
             _("Fire at once if the condition is already true"), value=row.at_first if row else False
@@ -123,7 +125,8 @@ class AlertForm:
     async def _send_test(self) -> None:
         set_language(self._language)
         with self._errors.capture():
-            number = await run_in_thread(alerts.send_trial_message, self._context, self._notify.value or "")
+            stored = self._row.id if self._row else None
+            number = await run_in_thread(alerts.send_trial_message, self._context, self._notify.value or "", stored)
             notify_done(_("The message was sent to {number} addresses.", number=number))
 
     async def _test(self) -> None:

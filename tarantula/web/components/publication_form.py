@@ -19,6 +19,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.publications import UrlVerdict
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.recipients import recipient_button
 from tarantula.web.i18n import _, mark, translate_reason
 
 FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -243,6 +244,8 @@ class PublicationForm:
             if not writable:
                 control.props("readonly" if not is_boolean_field(field) else "disable")
             text_element("p", _(publication_field_help(field)), "help").props(f'id="help-{field}"')
+            if field == "notify" and writable:
+                recipient_button(control)
         control.on_value_change(lambda: self._changed(field))
         self._controls[field] = control
 

@@ -20,6 +20,7 @@ from tarantula.web.components.background import ProgressBar, notify_done, run_in
 from tarantula.web.components.elements import text_element
 from tarantula.web.components.forms import FormControl, FormControls, FormErrors, select_field, text_area
 from tarantula.web.components.labels import AGGREGATION_LABELS, VALUE_KIND_LABELS
+from tarantula.web.components.recipients import recipient_button
 from tarantula.web.i18n import _, mark
 
 
@@ -204,6 +205,8 @@ class SourceForm:
                     line = ui.input(_(label), value=_field_text(field, values[field])).classes("w-full")
                     line.props(f'outlined dense aria-describedby="help-{field}"')
                     text_element("p", _(source_field_help(field)), "help").props(f'id="help-{field}"')
+                    if field == "notify":
+                        recipient_button(line)
                     self._lines[field] = line
         self._private = ui.checkbox(_("Private: only I can see it"), value=values["private"])
         self._robots = ui.checkbox(_("Obey robots.txt"), value=values["robots"])
