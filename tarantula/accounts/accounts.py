@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -12,7 +12,7 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.models import Account, Alert, LoginSession
+from tarantula.models import Account, Alert, LoginSession, Source, View
 from tarantula.publications.fields import check_name
 
 
@@ -93,10 +93,11 @@ def set_password(session: Session, account: Account, password: str, but: str | N
 
 
 def remove(session: Session, account: Account) -> None:
-    """Remove an account, with its sessions, tokens and alerts."""
+    """Remove an account, with its sessions, tokens, views and alerts; its sources lose their owner."""
     _keep_an_administrator(session, account)
-    # A later account with the same name belongs to another person.
-    session.execute(delete(Alert).where(Alert.owner == account.name))
+    for table in (View, Alert):
+        session.execute(delete(table).where(table.owner_id == account.id))
+    session.execute(update(Source).where(Source.owner_id == account.id).values(owner_id=None))
     session.delete(account)
     session.flush()
 

@@ -71,13 +71,25 @@ def edit(
 
 
 @app.command()
-def remove(name: Name, yes: Yes = False) -> None:
-    """Delete an account with its sessions and tokens."""
+def remove(
+    name: Name,
+    give_to: Annotated[
+        str | None,
+        typer.Option(
+            "--give-to",
+            metavar="OTHER",
+            help="The account that gets its sources, views and alerts; default none: they are deleted, "
+            "except public sources.",
+        ),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Delete an account with its sessions, tokens, views and alerts."""
     with local_context() as context:
         accounts.get_account(context, name)
         if not yes:
             typer.confirm(f"Delete the account {name}?", abort=True)
-        accounts.remove_account(context, name)
+        accounts.remove_account(context, name, give_to)
     print(f"{name} is removed.")
 
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tarantula.accounts import audit, sessions
-from tarantula.accounts.roles import Person, Role
+from tarantula.accounts import accounts, audit, sessions
+from tarantula.accounts.roles import INSTALLATION, Owner, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.database import open_database
@@ -28,9 +28,15 @@ class ServiceContext:
     """Whether the person typed a command on this machine: they can read the database anyway, so nothing is hidden."""
 
     @property
-    def viewer(self) -> str | None:
-        """Name of the account whose view of private sources and alerts applies; ``None`` shows those of all."""
-        return None if self.is_local else self.person.name
+    def viewer(self) -> Owner | None:
+        """The owner whose view of private sources and alerts applies; ``None`` shows those of all."""
+        return None if self.is_local else self.person.owner
+
+    def owner_named(self, session: Session, name: str | None) -> Owner:
+        """Return the owner of a new object: the person, or the account a command names; the installation if empty."""
+        if name is None:
+            return self.person.owner
+        return Owner(name, accounts.get(session, name).id) if name else INSTALLATION
 
     @property
     def may_run_code(self) -> bool:

@@ -11,7 +11,7 @@ from tarantula.accounts import accounts
 from tarantula.accounts import tokens as stored
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.models import Account, Token
-from tarantula.services.accounts import own_name
+from tarantula.services.accounts import own_account, own_name
 from tarantula.services.context import ServiceContext
 
 
@@ -39,7 +39,7 @@ def list_tokens(context: ServiceContext) -> list[TokenRow]:
     """Return the person's own tokens; for an administrator, all tokens."""
     with context.reading() as session:
         sees_all = context.person.role.allows(Role.ADMINISTRATOR)
-        account = None if sees_all else accounts.get(session, context.person.name)
+        account = None if sees_all else own_account(session, context)
         return [_row(token, owner) for token, owner in stored.all_tokens(session, account)]
 
 

@@ -103,14 +103,15 @@ def get_alert(context: ServiceContext, number: int) -> AlertRow:
 def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
     """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
     check_reachable(context, fields.get("notify"))
-    owner = context.person.name if owner is None else owner
     with context.reading() as session:
-        watched = sources.get(session, source, owner or context.viewer)
+        person = context.owner_named(session, owner)
+        viewer = person if person.name else context.viewer
+        watched = sources.get(session, source, viewer)
         subject, is_private = audit_subject(watched), watched.is_private
     # The audit log names neither a private source nor the condition on it.
     detail = {} if is_private else {"condition": _audited_condition(fields)}
     with context.changing("alert.add", subject, _needed_role(context), **detail) as session:
-        return _row(session, registry.add_alert(session, source, _own(fields), owner, owner or context.viewer))
+        return _row(session, registry.add_alert(session, source, _own(fields), person, viewer))
 
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:

@@ -87,9 +87,16 @@ def edit_account(context: RequestContext, name: Name, body: AccountChanges) -> A
 
 
 @router.delete("/people/{name}", summary="Remove an account", status_code=204, tags=["people"])
-def remove_account(context: RequestContext, name: Name) -> None:
-    """Remove an account with its sessions and tokens. For administrators."""
-    accounts.remove_account(context, name)
+def remove_account(
+    context: RequestContext,
+    name: Name,
+    give_to: Annotated[
+        str | None, Query(max_length=100, description="The account that gets its sources, views and alerts.")
+    ] = None,
+) -> None:
+    """Remove an account with its sessions and tokens. Its sources, views and alerts go to `give_to`; without it they
+    are deleted, except public sources, which the installation keeps. For administrators."""
+    accounts.remove_account(context, name, give_to)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])

@@ -144,7 +144,7 @@ def people_page(context: ServiceContext) -> None:
     ]
     table = data_table(columns, [_row(row) for row in rows], _("People"), key="name")
     table.on("edit", lambda event: _edit_dialog(context, event))
-    table.on("remove", lambda event: _removal_dialog(context, event))
+    table.on("remove", lambda event: _removal_dialog(context, event, [row.name for row in rows]))
     subheading(_("Tokens"))
     token_list(context, tokens.list_tokens(context), "/people")
 
@@ -210,15 +210,18 @@ def _edit_dialog(context: ServiceContext, event: events.GenericEventArguments) -
     prompt.open()
 
 
-def _removal_dialog(context: ServiceContext, event: events.GenericEventArguments) -> None:
+def _removal_dialog(context: ServiceContext, event: events.GenericEventArguments, names: Sequence[str]) -> None:
     name = str(event.args["name"])
+    heirs = {"": _("No account"), **{other: other for other in names if other != name}}
 
     async def remove() -> None:
         with notify_errors():
-            await run_in_thread(accounts.remove_account, context, name)
+            await run_in_thread(accounts.remove_account, context, name, heir.value or None)
             ui.navigate.to("/people")
 
     with dialog(_("Remove {name}?", name=name)) as prompt:
         ui.label(_("Its sessions and tokens end. Its changes stay in the audit log."))
+        heir = select_field(_("Account that gets its sources, views and alerts"), heirs, "")
+        ui.label(_("Without an account to go to, they are deleted, except public sources.")).classes("text-sm")
         dialog_buttons(prompt, _("Remove"), remove, "delete")
     prompt.open()
