@@ -12,7 +12,7 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.models import Account, Alert, LoginSession, Source, View
+from tarantula.models import Account, Alert, LoginSession, Source, Token, View
 from tarantula.publications.fields import check_name
 
 
@@ -87,9 +87,11 @@ def enable(account: Account) -> None:
 
 
 def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
-    """Change the password of an account and end its sessions, except the one with the digest *but*."""
+    """Change the password of an account, revoke its tokens and end its sessions, except the one with digest *but*."""
     account.password = hash_password(password)
     _end_sessions(session, account, but)
+    # A person who knew the old password may have created tokens with it.
+    session.execute(delete(Token).where(Token.account_id == account.id))
 
 
 def remove(session: Session, account: Account) -> None:

@@ -73,6 +73,8 @@ class Person(NamedTuple):
     """Digest of the browser session, which may end while a page is open."""
     token: str | None = None
     """Name of the API token."""
+    scopes: frozenset[str] | None = None
+    """Parts of the API that the token may use; ``None`` for all."""
 
     @property
     def owner(self) -> Owner:

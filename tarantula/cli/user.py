@@ -9,6 +9,7 @@ import typer
 
 from tarantula.accounts.accounts import exist as accounts_exist
 from tarantula.accounts.roles import Role, parse_role
+from tarantula.accounts.tokens import SCOPES
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json
 from tarantula.core.errors import TarantulaError
@@ -98,11 +99,17 @@ def token(
     name: Name,
     purpose: Annotated[str, typer.Argument(metavar="PURPOSE", help="Purpose.")],
     role: Annotated[str, typer.Option("--role", help="Role of the token, at most that of the account.")] = "reader",
-    days: Annotated[int | None, typer.Option("--days", help="Validity in days; default unlimited.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", help="Validity in days; default TARANTULA_TOKEN_DAYS; 0: unlimited.")
+    ] = None,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help=f"Part of the API it may use: {', '.join(SCOPES)}; repeatable; default all."),
+    ] = None,
 ) -> None:
     """Create a token, with which a program uses the API as that account; it cannot be shown again."""
     with local_context() as context:
-        made = tokens.add_token(context, purpose, parse_role(role), days, account=name)
+        made = tokens.add_token(context, purpose, parse_role(role), days, account=name, scopes=scopes)
     print(made.secret)
 
 
@@ -119,10 +126,11 @@ def list_tokens(
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
-    drawn = table("number", "account", "purpose", "role", "since", "until", "last used", numbers=("number",))
+    drawn = table("number", "account", "purpose", "role", "scopes", "since", "until", "last used", numbers=("number",))
     for row in rows:
         moments = (row.created_at, row.expires_at, row.used_at)
-        drawn.add_row(str(row.id), row.account, row.name, row.role, *(local_time(moment) for moment in moments))
+        scopes = ", ".join(row.scopes or ["all"])
+        drawn.add_row(str(row.id), row.account, row.name, row.role, scopes, *(local_time(moment) for moment in moments))
     console().print(drawn)
 
 

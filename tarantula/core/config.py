@@ -74,6 +74,8 @@ class Config(BaseSettings):
     """Period within which a daemon reads every stored WARC file back; empty or ``0``: never."""
     fixity_rate: PositiveFloat = 20.0
     """Megabytes per second that a daemon reads for this."""
+    token_days: int = Field(default=365, ge=0, le=3660)
+    """Days for which a new token is valid, unless its creator says otherwise; 0: without limit."""
     group_access: bool = False
     """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""

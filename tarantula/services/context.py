@@ -43,6 +43,11 @@ class ServiceContext:
         """Whether the person may name code to run: on the command line, or as an administrator if this is enabled."""
         return self.is_local or (self.installation.web_components and self.person.role.allows(Role.ADMINISTRATOR))
 
+    @property
+    def writing_role(self) -> Role:
+        """Role needed to write what readers may write: a reader's token is read-only."""
+        return Role.READER if self.person.token is None else Role.CURATOR
+
     @contextmanager
     def reading(self, needed: Role = Role.READER) -> Iterator[Session]:
         """Open a read-only session, if the person has the role *needed*."""
@@ -53,6 +58,7 @@ class ServiceContext:
     @contextmanager
     def changing(self, action: str, subject: str, needed: Role = Role.CURATOR, **detail: Any) -> Iterator[Session]:
         """Open a session that commits with an entry in the audit log, if the person has the role *needed*."""
+        needed = max(needed, self.writing_role, key=list(Role).index)
         self.person.check(needed)
         with self.database.session() as session:
             sessions.check_session(session, self.person, needed)

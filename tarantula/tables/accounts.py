@@ -53,6 +53,8 @@ class Token(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     role: Mapped[str] = mapped_column(String(20))
     """Limited to the role of its account."""
+    scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    """Parts of the API that it may use (`tarantula.accounts.tokens.SCOPES`); ``None`` for all."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)

@@ -199,7 +199,9 @@ class AuthMiddleware:
         if kind and path.startswith(TOKEN_PATHS):
             if kind.lower() != "bearer":
                 return None
-            return await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            person = await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            _check_scopes(person, path)
+            return person
         secret = connection.cookies.get(SESSION_COOKIE)
         # Event streams are no sign that a user is present.
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
@@ -294,6 +296,15 @@ def _check_request(connection: HTTPConnection) -> None:
         raise RequestRefused(400, "The address contains a NUL character.")
     if int(_valid_length(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
         raise RequestRefused(413, f"The request is larger than {MAX_REQUEST_BYTES:,} bytes, which is the limit.")
+
+
+def _check_scopes(person: Person | None, path: str) -> None:
+    """Refuse a token outside its scopes."""
+    needed = tokens.needed_scopes(path)
+    if person is None or person.scopes is None or needed is None or not person.scopes.isdisjoint(needed):
+        return
+    sentence = f"This token is for {', '.join(sorted(person.scopes))} only."
+    raise RequestRefused(403, f"{sentence} Create one with the scope {needed[0]}." if needed else sentence)
 
 
 def _valid_length(length: str) -> str:

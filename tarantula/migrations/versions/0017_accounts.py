@@ -1,4 +1,4 @@
-"""Owners of sources, views and alerts by account, not by name."""
+"""Owners of sources, views and alerts by account, not by name; scopes of tokens."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ OWNED = ("source", "alert", "view")
 def upgrade() -> None:
     """Add the columns, and fill them in."""
     _key_owners_by_account()
+    op.add_column("token", sa.Column("scopes", sa.JSON(none_as_null=True)))
 
 
 def _key_owners_by_account() -> None:

@@ -198,7 +198,7 @@ def _check_shareable(session: Session, config: ViewConfig) -> None:
 @contextmanager
 def _arranging(context: ServiceContext) -> Iterator[Session]:
     """Open a session for the layout of the person's own dashboard, which is not audited."""
-    context.person.check(Role.READER)
+    context.person.check(context.writing_role)
     with context.database.session() as session:
         sessions.check_session(session, context.person, Role.READER)
         yield session

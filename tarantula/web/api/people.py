@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
 from tarantula.accounts.roles import Role
+from tarantula.accounts.tokens import SCOPES
 from tarantula.services import accounts, tokens
 from tarantula.services.accounts import AccountRow, AuditRow
 from tarantula.services.pagination import ResultPage
@@ -50,7 +51,12 @@ class TokenRequest(BaseModel, extra="forbid"):
 
     name: str = Field(max_length=100, description="Its purpose.")
     role: Role = Role.READER
-    days: int | None = Field(default=None, ge=1, le=3660, description="Days until it expires; by default it does not.")
+    days: int | None = Field(
+        default=None, ge=0, le=3660, description="Days until it expires; 0: never. By default the installation's."
+    )
+    scopes: list[str] | None = Field(
+        default=None, max_length=20, description=f"Parts of the API it may use, by default all: {', '.join(SCOPES)}."
+    )
     account: str | None = Field(
         default=None, max_length=100, description="Its account; by default that of the request."
     )
@@ -108,7 +114,7 @@ def list_tokens(context: RequestContext) -> list[TokenRow]:
 @router.post("/tokens", summary="Create a token", status_code=201, tags=["people"])
 def add_token(context: RequestContext, body: TokenRequest) -> NewToken:
     """Create a token. Only this response contains its secret."""
-    return tokens.add_token(context, body.name, body.role, body.days, body.account)
+    return tokens.add_token(context, body.name, body.role, body.days, body.account, body.scopes)
 
 
 @router.delete("/tokens/{number}", summary="Revoke a token", status_code=204, tags=["people"])
