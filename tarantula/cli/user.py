@@ -134,6 +134,24 @@ def list_tokens(
     console().print(drawn)
 
 
+@app.command("verify-audit")
+def verify_audit(
+    head: Annotated[
+        str, typer.Option("--head", metavar="HEAD", help="A head printed earlier, which the log must still contain.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Verify the hashes of the audit log; the exit code is 1 if it was altered."""
+    with local_context() as context:
+        found = accounts.verify_audit(context, head)
+    if as_json:
+        write_json(found.model_dump(mode="json"))
+    else:
+        print(found.problem or f"The audit log is whole: {found.entries} entries.\nHead: {found.head}")
+    if found.problem:
+        raise typer.Exit(1)
+
+
 def _default_role(context: ServiceContext) -> Role:
     with context.reading() as session:
         return Role.CURATOR if accounts_exist(session) else Role.ADMINISTRATOR

@@ -10,9 +10,11 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts as stored
+from tarantula.accounts import audit
 from tarantula.accounts.credentials import verify_password
 from tarantula.accounts.roles import NotAllowed, Owner, Role
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.validation import MessageText
 from tarantula.models import Account, Alert, AuditEntry, Source, View
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
@@ -157,9 +159,13 @@ class AuditRow(BaseModel):
     id: int
     at: datetime
     who: str
+    account_id: int | None
+    """Number of the account; a later account may have the same name."""
     action: str
     subject: str
     detail: dict[str, Any]
+    hash: str | None
+    """Hash of this entry and of the one before."""
 
 
 def list_audit(
@@ -186,5 +192,30 @@ def list_audit(
 
 def _audit_row(entry: AuditEntry) -> AuditRow:
     return AuditRow(
-        id=entry.id, at=entry.at, who=entry.who, action=entry.action, subject=entry.subject, detail=entry.detail
+        id=entry.id,
+        at=entry.at,
+        who=entry.who,
+        account_id=entry.account_id,
+        action=entry.action,
+        subject=entry.subject,
+        detail=entry.detail,
+        hash=entry.hash,
     )
+
+
+class AuditVerification(BaseModel):
+    """Whether the chain of the audit log is whole."""
+
+    entries: int
+    head: str
+    """Number of entries and hash of the last one."""
+    broken_at: int | None
+    """The first entry that does not follow."""
+    problem: MessageText
+    """Where the log is broken; empty if it is not."""
+
+
+def verify_audit(context: ServiceContext, head: str = "") -> AuditVerification:
+    """Verify the audit log, optionally that it contains the *head* of an earlier verification."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        return AuditVerification(**audit.verify(session, head)._asdict())

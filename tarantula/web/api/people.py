@@ -11,7 +11,7 @@ from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LEN
 from tarantula.accounts.roles import Role
 from tarantula.accounts.tokens import SCOPES
 from tarantula.services import accounts, tokens
-from tarantula.services.accounts import AccountRow, AuditRow
+from tarantula.services.accounts import AccountRow, AuditRow, AuditVerification
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
@@ -133,3 +133,12 @@ def list_changes(
 ) -> ResultPage[AuditRow]:
     """Return the audit log, newest first. For administrators."""
     return accounts.list_audit(context, limit, before, who, subject)
+
+
+@router.get("/audit/verification", summary="Verify the audit log", tags=["people"])
+def verify_audit(
+    context: RequestContext,
+    head: Annotated[str, Query(max_length=100, description="The `head` of an earlier verification.")] = "",
+) -> AuditVerification:
+    """Verify the chain of hashes, and tell where it is broken. For administrators."""
+    return accounts.verify_audit(context, head)

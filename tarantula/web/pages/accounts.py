@@ -116,9 +116,7 @@ def _password(context: ServiceContext) -> None:
         with notify_errors():
             await run_in_thread(accounts.change_password, context, old.value, new.value)
             old.value = new.value = ""
-            notify_done(
-                _("The password is changed. Sessions in other browsers have ended, and your tokens are revoked.")
-            )
+            notify_done(_("The password is changed. Other sessions have ended, and your tokens are revoked."))
 
     with ui.column().classes("w-full max-w-sm"):
         old = password_field(_("Current password"), "current-password")
