@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tarantula.core.columns import Base, UtcDateTime
-from tarantula.tables.accounts import Account, AuditEntry, FailedLogin, LoginSession, Token
+from tarantula.tables.accounts import Account, AuditEntry, AuditHead, FailedLogin, KnownDevice, LoginSession, Token
 from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
 from tarantula.tables.publications import (
     Collector,
@@ -48,6 +48,7 @@ __all__ = [
     "Alert",
     "AlertMemory",
     "AuditEntry",
+    "AuditHead",
     "Barrel",
     "Base",
     "BodyDamage",
@@ -65,6 +66,7 @@ __all__ = [
     "InheritedRecord",
     "Item",
     "JournalEntry",
+    "KnownDevice",
     "Level",
     "LinkRow",
     "LinkWeight",

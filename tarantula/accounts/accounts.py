@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
@@ -12,7 +12,7 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.models import Account, Alert, LoginSession
+from tarantula.models import Account, Alert, LoginSession, Source, Token, View
 from tarantula.publications.fields import check_name
 
 
@@ -87,16 +87,19 @@ def enable(account: Account) -> None:
 
 
 def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
-    """Change the password of an account and end its sessions, except the one with the digest *but*."""
+    """Change the password of an account, revoke its tokens and end its sessions, except the one with digest *but*."""
     account.password = hash_password(password)
     _end_sessions(session, account, but)
+    # A person who knew the old password may have created tokens with it.
+    session.execute(delete(Token).where(Token.account_id == account.id))
 
 
 def remove(session: Session, account: Account) -> None:
-    """Remove an account, with its sessions, tokens and alerts."""
+    """Remove an account, with its sessions, tokens, views and alerts; its sources lose their owner."""
     _keep_an_administrator(session, account)
-    # A later account with the same name belongs to another person.
-    session.execute(delete(Alert).where(Alert.owner == account.name))
+    for table in (View, Alert):
+        session.execute(delete(table).where(table.owner_id == account.id))
+    session.execute(update(Source).where(Source.owner_id == account.id).values(owner_id=None))
     session.delete(account)
     session.flush()
 

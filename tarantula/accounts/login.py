@@ -1,8 +1,9 @@
-"""Log in with a name and a password; failed logins delay the next, by name and by address."""
+"""Log in with a name and a password; failed logins delay the next ones of the same name from the same address."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
 from sqlalchemy import delete, select
@@ -10,11 +11,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts, audit, sessions
-from tarantula.accounts.credentials import hash_password, needs_rehash, verify_password
+from tarantula.accounts.credentials import hash_password, needs_rehash, new_secret, secret_digest, verify_password
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.models import FailedLogin
+from tarantula.models import FailedLogin, KnownDevice, LoginSession
 
 FAILURE_LIFETIME = timedelta(hours=24)
 """Time after which failures no longer count."""
@@ -28,10 +29,20 @@ class LoginLimit(NamedTuple):
     """Seconds."""
 
 
-NAME_LIMIT = LoginLimit(free=5, longest=60)
-"""Limit for a name. Its owner waits a minute at most, so that others cannot lock the account."""
-ADDRESS_LIMIT = LoginLimit(free=20, longest=900)
-"""Limit for an IP address, which many people may share."""
+PAIR_LIMIT = LoginLimit(free=5, longest=900)
+"""Limit for a name from one address. The owner of the name is not delayed elsewhere."""
+DEVICE_LIMIT = LoginLimit(free=5, longest=900)
+"""Limit for a known device, which the other limits do not concern."""
+ADDRESS_LIMIT = LoginLimit(free=50, longest=60)
+"""Limit for an address over all names. Many people may share one, so that they wait a minute at most."""
+DEVICE_LIFETIME = timedelta(days=180)
+"""Time without a login after which a device is no longer known."""
+MAX_DEVICES = 20
+"""Known devices per account; the one that was not seen for longest is forgotten first."""
+IPV6_PREFIX = 64
+"""Bits of an IPv6 address that count: one customer has all addresses of such a network."""
+NO_ONE = Person("", Role.READER)
+"""Who fails to log in."""
 
 
 class TooManyLogins(TarantulaError):
@@ -42,13 +53,13 @@ class TooManyLogins(TarantulaError):
         self.seconds = seconds
 
 
-def count_attempt(session: Session, name: str | None, address: str) -> None:
+def count_attempt(session: Session, name: str | None, address: str, device: str | None = None) -> None:
     """Count a login as failed before the password is checked, or refuse it during a pause.
 
     Counting first keeps concurrent logins from passing the limit.
     """
     session.execute(delete(FailedLogin).where(FailedLogin.at <= datetime.now(UTC) - FAILURE_LIFETIME))
-    rows = [(_row(session, who), limit) for who, limit in _keys(name, address)]
+    rows = [(_row(session, who), limit) for who, limit in _keys(name, address, device)]
     # Read the time after waiting for the row locks.
     now = datetime.now(UTC)
     wait = max(_wait(row, limit, now) for row, limit in rows)
@@ -59,9 +70,12 @@ def count_attempt(session: Session, name: str | None, address: str) -> None:
         row.at = now
 
 
-def clear_failures(session: Session, name: str, address: str) -> None:
-    """Delete the failures of a name, and uncount this login for the address."""
-    session.execute(delete(FailedLogin).where(FailedLogin.who == _of_name(name)))
+def clear_failures(session: Session, name: str, address: str, device: str | None = None) -> None:
+    """Delete the failures of a name from an address or of a device, and uncount this login for the address."""
+    if device is not None:
+        session.execute(delete(FailedLogin).where(FailedLogin.who == _of_device(device)))
+        return
+    session.execute(delete(FailedLogin).where(FailedLogin.who == _of_pair(name, address)))
     row = session.get(FailedLogin, _of_address(address))
     if row is not None:
         row.failures = max(0, row.failures - 1)
@@ -72,18 +86,35 @@ def pause_seconds(failures: int, limit: LoginLimit) -> int:
     return min(limit.longest, 2 ** min(failures - limit.free, 20)) if failures >= limit.free else 0
 
 
-def _keys(name: str | None, address: str) -> list[tuple[str, LoginLimit]]:
+def _keys(name: str | None, address: str, device: str | None) -> list[tuple[str, LoginLimit]]:
+    if device is not None:
+        return [(_of_device(device), DEVICE_LIMIT)]
     # Always in this order, so that two logins at once cannot deadlock.
     keys = [(_of_address(address), ADDRESS_LIMIT)]
-    return keys if name is None else [*keys, (_of_name(name), NAME_LIMIT)]
+    return keys if name is None else [*keys, (_of_pair(name, address), PAIR_LIMIT)]
 
 
-def _of_name(name: str) -> str:
-    return f"name {name}"
+def _of_pair(name: str, address: str) -> str:
+    return f"name {name} at {_network(address)}"
 
 
 def _of_address(address: str) -> str:
-    return f"address {address[:100]}"
+    return f"address {_network(address)}"
+
+
+def _of_device(digest: str) -> str:
+    return f"device {digest}"
+
+
+def _network(address: str) -> str:
+    """Return the part of an address that identifies a client: all of IPv4, the network of IPv6."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:60]
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
+        return str(ip_network((parsed, IPV6_PREFIX), strict=False))
+    return str(parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else parsed)
 
 
 def _row(session: Session, who: str) -> FailedLogin:
@@ -99,18 +130,21 @@ def _wait(row: FailedLogin, limit: LoginLimit, now: datetime) -> int:
     return max(0, -(-left // timedelta(seconds=1))) if seconds else 0
 
 
-def log_in(database: Database, name: str, password: str, address: str) -> str | None:
+def log_in(database: Database, name: str, password: str, address: str, device: str | None = None) -> str | None:
     """Begin a session and return its secret; ``None`` if the name or the password is wrong.
 
-    Raise `TooManyLogins` during the pause after failed logins, before the password is checked.
+    Raise `TooManyLogins` during the pause after failed logins, before the password is checked. *device* is the secret
+    of a browser that may have logged in before.
     """
-    known = name if accounts.is_valid_name(name) else None
+    name_or_none = name if accounts.is_valid_name(name) else None
     with database.session() as session:
-        count_attempt(session, known, address)
+        known = _known_device(session, name, device)
+        count_attempt(session, name_or_none, address, known)
     with database.reading() as session:
         account = accounts.find(session, name)
         stored = account.password if account and account.disabled_at is None else None
     if not verify_password(password, stored) or stored is None:
+        _record_failure(database, name, address)
         return None
     renewed = hash_password(password) if needs_rehash(stored) else None
     with database.session() as session:
@@ -119,6 +153,46 @@ def log_in(database: Database, name: str, password: str, address: str) -> str | 
             return None
         if renewed is not None:
             account.password = renewed
-        clear_failures(session, name, address)
+        clear_failures(session, name, address, known)
+        secret = sessions.begin_session(session, account, name)
         audit.record(session, Person(name, Role(account.role), account.id), "login", name, address=address)
-        return sessions.begin_session(session, account, name)
+        return secret
+
+
+def remember_device(database: Database, session_secret: str, device: str | None) -> str | None:
+    """Remember the browser of a session that has just begun; return the secret for its cookie."""
+    now = datetime.now(UTC)
+    with database.session() as session:
+        begun = session.get(LoginSession, secret_digest(session_secret))
+        if begun is None or begun.account_id is None:
+            return None
+        session.execute(delete(KnownDevice).where(KnownDevice.seen_at <= now - DEVICE_LIFETIME))
+        row = session.get(KnownDevice, secret_digest(device)) if device else None
+        if device is not None and row is not None and row.account_id == begun.account_id:
+            row.seen_at = now
+            return device
+        made = new_secret()
+        session.add(KnownDevice(digest=secret_digest(made), account_id=begun.account_id, seen_at=now))
+        session.flush()
+        own = select(KnownDevice.digest).where(KnownDevice.account_id == begun.account_id)
+        surplus = session.scalars(own.order_by(KnownDevice.seen_at.desc()).offset(MAX_DEVICES)).all()
+        session.execute(delete(KnownDevice).where(KnownDevice.digest.in_(surplus)))
+        return made
+
+
+def _known_device(session: Session, name: str, device: str | None) -> str | None:
+    """Return the digest of a device if it is known for the account of that name."""
+    account = accounts.find(session, name) if device else None
+    row = session.get(KnownDevice, secret_digest(device or "")) if account is not None else None
+    if account is None or row is None or row.account_id != account.id:
+        return None
+    return row.digest if row.seen_at > datetime.now(UTC) - DEVICE_LIFETIME else None
+
+
+def _record_failure(database: Database, name: str, address: str) -> None:
+    with database.session() as session:
+        account = accounts.find(session, name)
+        # An unknown name is not recorded: it may be a password in the wrong field.
+        subject = account.name if account is not None else "unknown account"
+        disabled = {"disabled": True} if account is not None and account.disabled_at is not None else {}
+        audit.record(session, NO_ONE, "login.failed", subject, address=address[:100], **disabled)

@@ -50,6 +50,18 @@ def parse_role(text: str) -> Role:
         ) from None
 
 
+class Owner(NamedTuple):
+    """Whose a source, a view or an alert is. A later account with the same name is another owner."""
+
+    name: str = ""
+    """Empty for the installation itself."""
+    account_id: int | None = None
+    """``None`` for the installation, and for the printed setup link, which works while there is no account."""
+
+
+INSTALLATION = Owner()
+
+
 class Person(NamedTuple):
     """The person who makes a request."""
 
@@ -61,6 +73,13 @@ class Person(NamedTuple):
     """Digest of the browser session, which may end while a page is open."""
     token: str | None = None
     """Name of the API token."""
+    scopes: frozenset[str] | None = None
+    """Parts of the API that the token may use; ``None`` for all."""
+
+    @property
+    def owner(self) -> Owner:
+        """The owner of what the person creates."""
+        return Owner(self.name, self.account_id)
 
     def check(self, needed: Role) -> None:
         """Raise `NotAllowed` if the role does not include *needed*."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import select
@@ -11,6 +12,7 @@ from tarantula.accounts.credentials import new_secret, secret_digest
 from tarantula.accounts.roles import Person, Role
 from tarantula.accounts.sessions import SEEN_RESOLUTION
 from tarantula.core.errors import NotFoundError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.models import Account, Token
 
 TOKEN_PREFIX = "tarantula_"
@@ -18,9 +20,45 @@ TOKEN_PREFIX = "tarantula_"
 MAX_NAME_LENGTH = 100
 MAX_DAYS = 3660
 """Longest lifetime of a token."""
+SCOPES = {
+    "publications": ("publications", "publications.toml", "types", "profiles", "checks", "withholdings"),
+    "items": ("items", "undecided", "servers", "fixity"),
+    "search": ("search", "suggestions"),
+    "streams": ("streams", "stream-names", "views", "shared-views", "alerts", "firings", "checks"),
+    "people": ("people", "tokens", "audit"),
+    "metrics": ("metrics",),
+}
+"""Scopes of a token, with the first segments of the paths below ``/api`` that each allows."""
+ANY_SCOPE = ("me", "openapi.json")
+"""Paths that every token may use."""
 
 
-def create_token(session: Session, account: Account, name: str, role: Role, days: int | None) -> tuple[Token, str]:
+def parse_scopes(names: Collection[str] | None) -> list[str] | None:
+    """Return the scopes with these names in their order, ``None`` for all; raise an error that lists the scopes."""
+    if unknown := sorted(set(names or ()) - SCOPES.keys()):
+        message = Message(
+            "{scope!r} is not a scope. Write one or several of: {scopes}.",
+            scope=unknown[0][:40],
+            scopes=", ".join(SCOPES),
+        )
+        raise TarantulaError(message, fields={"scopes": message})
+    return [name for name in SCOPES if name in names] if names else None
+
+
+def needed_scopes(path: str) -> list[str] | None:
+    """Return the scopes of which a token needs one for a path; ``None`` if it needs none."""
+    segment = path.removeprefix("/api").strip("/").partition("/")[0]
+    return None if segment in ANY_SCOPE else [name for name, segments in SCOPES.items() if segment in segments]
+
+
+def create_token(
+    session: Session,
+    account: Account,
+    name: str,
+    role: Role,
+    days: int | None,
+    scopes: Collection[str] | None = None,
+) -> tuple[Token, str]:
     """Create a token; return it with its secret, which is not stored."""
     if not name.strip() or len(name) > MAX_NAME_LENGTH or not name.isprintable():
         raise TarantulaError("Describe what the token is for, in 1 to {limit} characters.", limit=MAX_NAME_LENGTH)
@@ -32,6 +70,7 @@ def create_token(session: Session, account: Account, name: str, role: Role, days
         name=name.strip(),
         digest=secret_digest(secret),
         role=role,
+        scopes=parse_scopes(scopes),
         created_at=now,
         expires_at=now + timedelta(days=days) if days else None,
     )
@@ -49,9 +88,9 @@ def person_of(session: Session, secret: str) -> Person | None:
     ).one_or_none()
     if row is None or row.Account.disabled_at is not None or _is_over(row.Token):
         return None
-    return Person(
-        row.Account.name, Role(row.Token.role).at_most(Role(row.Account.role)), row.Account.id, None, row.Token.name
-    )
+    role = Role(row.Token.role).at_most(Role(row.Account.role))
+    scopes = frozenset(row.Token.scopes) if row.Token.scopes is not None else None
+    return Person(row.Account.name, role, row.Account.id, token=row.Token.name, scopes=scopes)
 
 
 def note_use(session: Session, secret: str) -> None:

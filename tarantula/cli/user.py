@@ -9,6 +9,7 @@ import typer
 
 from tarantula.accounts.accounts import exist as accounts_exist
 from tarantula.accounts.roles import Role, parse_role
+from tarantula.accounts.tokens import SCOPES
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json
 from tarantula.core.errors import TarantulaError
@@ -71,13 +72,25 @@ def edit(
 
 
 @app.command()
-def remove(name: Name, yes: Yes = False) -> None:
-    """Delete an account with its sessions and tokens."""
+def remove(
+    name: Name,
+    give_to: Annotated[
+        str | None,
+        typer.Option(
+            "--give-to",
+            metavar="OTHER",
+            help="The account that gets its sources, views and alerts; default none: they are deleted, "
+            "except public sources.",
+        ),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """Delete an account with its sessions, tokens, views and alerts."""
     with local_context() as context:
         accounts.get_account(context, name)
         if not yes:
             typer.confirm(f"Delete the account {name}?", abort=True)
-        accounts.remove_account(context, name)
+        accounts.remove_account(context, name, give_to)
     print(f"{name} is removed.")
 
 
@@ -86,11 +99,17 @@ def token(
     name: Name,
     purpose: Annotated[str, typer.Argument(metavar="PURPOSE", help="Purpose.")],
     role: Annotated[str, typer.Option("--role", help="Role of the token, at most that of the account.")] = "reader",
-    days: Annotated[int | None, typer.Option("--days", help="Validity in days; default unlimited.")] = None,
+    days: Annotated[
+        int | None, typer.Option("--days", help="Validity in days; default TARANTULA_TOKEN_DAYS; 0: unlimited.")
+    ] = None,
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option("--scope", help=f"Part of the API it may use: {', '.join(SCOPES)}; repeatable; default all."),
+    ] = None,
 ) -> None:
     """Create a token, with which a program uses the API as that account; it cannot be shown again."""
     with local_context() as context:
-        made = tokens.add_token(context, purpose, parse_role(role), days, account=name)
+        made = tokens.add_token(context, purpose, parse_role(role), days, account=name, scopes=scopes)
     print(made.secret)
 
 
@@ -107,11 +126,30 @@ def list_tokens(
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
-    drawn = table("number", "account", "purpose", "role", "since", "until", "last used", numbers=("number",))
+    drawn = table("number", "account", "purpose", "role", "scopes", "since", "until", "last used", numbers=("number",))
     for row in rows:
         moments = (row.created_at, row.expires_at, row.used_at)
-        drawn.add_row(str(row.id), row.account, row.name, row.role, *(local_time(moment) for moment in moments))
+        scopes = ", ".join(row.scopes or ["all"])
+        drawn.add_row(str(row.id), row.account, row.name, row.role, scopes, *(local_time(moment) for moment in moments))
     console().print(drawn)
+
+
+@app.command("verify-audit")
+def verify_audit(
+    head: Annotated[
+        str, typer.Option("--head", metavar="HEAD", help="A head printed earlier, which the log must still contain.")
+    ] = "",
+    as_json: Json = False,
+) -> None:
+    """Verify the hashes of the audit log; the exit code is 1 if it was altered."""
+    with local_context() as context:
+        found = accounts.verify_audit(context, head)
+    if as_json:
+        write_json(found.model_dump(mode="json"))
+    else:
+        print(found.problem or f"The audit log is whole: {found.entries} entries.\nHead: {found.head}")
+    if found.problem:
+        raise typer.Exit(1)
 
 
 def _default_role(context: ServiceContext) -> Role:

@@ -78,6 +78,8 @@ class Config(BaseSettings):
     """Keys that encrypt secrets in the database, separated by semicolons; the first one encrypts."""
     secret_key_file: Path | None = None
     """File of these keys, one a line; by default ``secret.key`` in the home."""
+    token_days: int = Field(default=365, ge=0, le=3660)
+    """Days for which a new token is valid, unless its creator says otherwise; 0: without limit."""
     group_access: bool = False
     """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""

@@ -6,15 +6,19 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import BaseModel
-from sqlalchemy import select
+from sqlalchemy import func, select, update
+from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts as stored
+from tarantula.accounts import audit
 from tarantula.accounts.credentials import verify_password
-from tarantula.accounts.roles import NotAllowed, Role
-from tarantula.core.errors import TarantulaError
-from tarantula.models import Account, AuditEntry
+from tarantula.accounts.roles import NotAllowed, Owner, Role
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.validation import MessageText
+from tarantula.models import Account, Alert, AuditEntry, Source, View
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.streams.sources import registry
 
 
 class AccountRow(BaseModel):
@@ -40,9 +44,13 @@ def get_account(context: ServiceContext, name: str) -> AccountRow:
 
 
 def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
-    """Create an account."""
+    """Create an account. The first one takes over what was created with the printed setup link."""
     with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
-        return _row(stored.add(session, name, role, password))
+        is_first = not stored.exist(session)
+        account = stored.add(session, name, role, password)
+        if is_first:
+            _give(session, context.person.owner, account)
+        return _row(account)
 
 
 def edit_account(
@@ -67,21 +75,56 @@ def edit_account(
         return _row(account)
 
 
-def remove_account(context: ServiceContext, name: str) -> None:
-    """Delete an account with its sessions and tokens; its audit entries keep its name."""
-    with context.changing("account.remove", name, Role.ADMINISTRATOR) as session:
-        stored.remove(session, stored.get(session, name))
+def remove_account(context: ServiceContext, name: str, give_to: str | None = None) -> None:
+    """Delete an account with its sessions and tokens; its audit entries keep its name.
+
+    Its sources, views and alerts go to the account *give_to*. Without one, its public sources become the
+    installation's, and everything else that it owned is deleted.
+    """
+    objects: dict[str, int] = {}
+    detail = {"objects": objects, **({"give_to": give_to} if give_to else {})}
+    with context.changing("account.remove", name, Role.ADMINISTRATOR, **detail) as session:
+        account = stored.get(session, name)
+        if give_to == name:
+            raise ConflictError("{name} is the account to remove. Give its objects to another one.", name=name)
+        owner = Owner(account.name, account.id)
+        for table in (Source, View, Alert):
+            chosen = select(func.count()).select_from(table).where(registry.is_owned(table, owner))
+            objects[table.__tablename__] = session.scalar(chosen) or 0
+        if give_to:
+            _give(session, owner, stored.get(session, give_to))
+        else:
+            _release_sources(session, owner)
+        stored.remove(session, account)
+
+
+def _give(session: Session, owner: Owner, heir: Account) -> None:
+    """Make another account the owner of all sources, views and alerts of an owner; views follow the heir's own."""
+    last = select(func.max(View.position)).where(registry.is_owned(View, Owner(heir.name, heir.id)))
+    first = select(func.min(View.position)).where(registry.is_owned(View, owner))
+    offset = (session.scalar(last) or 0) + 1 - (session.scalar(first) or 0)
+    session.execute(update(View).where(registry.is_owned(View, owner)).values(position=View.position + offset))
+    for table in (Source, View, Alert):
+        chosen = update(table).where(registry.is_owned(table, owner))
+        session.execute(chosen.values(owner=heir.name, owner_id=heir.id))
+
+
+def _release_sources(session: Session, owner: Owner) -> None:
+    """Delete the private sources of an owner; the public ones, which others follow, become the installation's."""
+    for source in session.scalars(select(Source).where(registry.is_owned(Source, owner), Source.is_private)).all():
+        registry.remove_row(session, source)
+    session.execute(update(Source).where(registry.is_owned(Source, owner)).values(owner="", owner_id=None))
 
 
 def change_password(context: ServiceContext, old: str, new: str) -> None:
     """Change one's own password; sessions in other browsers end."""
     own = own_name(context)
     with context.reading() as session:
-        password = stored.get(session, own).password
+        password = own_account(session, context).password
     if not verify_password(old, password):
         raise TarantulaError("That is not the current password.")
     with context.changing("account.password", own, Role.READER) as session:
-        stored.set_password(session, stored.get(session, own), new, but=context.person.session)
+        stored.set_password(session, own_account(session, context), new, but=context.person.session)
 
 
 def own_name(context: ServiceContext) -> str:
@@ -91,6 +134,14 @@ def own_name(context: ServiceContext) -> str:
     if context.person.token is not None:
         raise NotAllowed("A token cannot do this. Log in.")
     return context.person.name
+
+
+def own_account(session: Session, context: ServiceContext) -> Account:
+    """Return the account of the person; by its number, since a later account may have the same name."""
+    account = session.get(Account, context.person.account_id) if context.person.account_id is not None else None
+    if account is None:
+        raise NotAllowed("{person} has no account. Create one first.", person=context.person.name)
+    return account
 
 
 def _row(account: Account) -> AccountRow:
@@ -108,9 +159,13 @@ class AuditRow(BaseModel):
     id: int
     at: datetime
     who: str
+    account_id: int | None
+    """Number of the account; a later account may have the same name."""
     action: str
     subject: str
     detail: dict[str, Any]
+    hash: str | None
+    """Hash of this entry and of the one before."""
 
 
 def list_audit(
@@ -137,5 +192,30 @@ def list_audit(
 
 def _audit_row(entry: AuditEntry) -> AuditRow:
     return AuditRow(
-        id=entry.id, at=entry.at, who=entry.who, action=entry.action, subject=entry.subject, detail=entry.detail
+        id=entry.id,
+        at=entry.at,
+        who=entry.who,
+        account_id=entry.account_id,
+        action=entry.action,
+        subject=entry.subject,
+        detail=entry.detail,
+        hash=entry.hash,
     )
+
+
+class AuditVerification(BaseModel):
+    """Whether the chain of the audit log is whole."""
+
+    entries: int
+    head: str
+    """Number of entries and hash of the last one."""
+    broken_at: int | None
+    """The first entry that does not follow."""
+    problem: MessageText
+    """Where the log is broken; empty if it is not."""
+
+
+def verify_audit(context: ServiceContext, head: str = "") -> AuditVerification:
+    """Verify the audit log, optionally that it contains the *head* of an earlier verification."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        return AuditVerification(**audit.verify(session, head)._asdict())

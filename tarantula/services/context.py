@@ -10,8 +10,8 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from tarantula.accounts import audit, sessions
-from tarantula.accounts.roles import Person, Role
+from tarantula.accounts import accounts, audit, sessions
+from tarantula.accounts.roles import INSTALLATION, Owner, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.database import open_database
@@ -28,14 +28,25 @@ class ServiceContext:
     """Whether the person typed a command on this machine: they can read the database anyway, so nothing is hidden."""
 
     @property
-    def viewer(self) -> str | None:
-        """Name of the account whose view of private sources and alerts applies; ``None`` shows those of all."""
-        return None if self.is_local else self.person.name
+    def viewer(self) -> Owner | None:
+        """The owner whose view of private sources and alerts applies; ``None`` shows those of all."""
+        return None if self.is_local else self.person.owner
+
+    def owner_named(self, session: Session, name: str | None) -> Owner:
+        """Return the owner of a new object: the person, or the account a command names; the installation if empty."""
+        if name is None:
+            return self.person.owner
+        return Owner(name, accounts.get(session, name).id) if name else INSTALLATION
 
     @property
     def may_run_code(self) -> bool:
         """Whether the person may name code to run: on the command line, or as an administrator if this is enabled."""
         return self.is_local or (self.installation.web_components and self.person.role.allows(Role.ADMINISTRATOR))
+
+    @property
+    def writing_role(self) -> Role:
+        """Role needed to write what readers may write: a reader's token is read-only."""
+        return Role.READER if self.person.token is None else Role.CURATOR
 
     @contextmanager
     def reading(self, needed: Role = Role.READER) -> Iterator[Session]:
@@ -47,6 +58,7 @@ class ServiceContext:
     @contextmanager
     def changing(self, action: str, subject: str, needed: Role = Role.CURATOR, **detail: Any) -> Iterator[Session]:
         """Open a session that commits with an entry in the audit log, if the person has the role *needed*."""
+        needed = max(needed, self.writing_role, key=list(Role).index)
         self.person.check(needed)
         with self.database.session() as session:
             sessions.check_session(session, self.person, needed)

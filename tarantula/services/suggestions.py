@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from tarantula.accounts.roles import Role
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
 from tarantula.lifecycle.suggestions import SuggestionStatus, accept_suggestion, check_suggestion, suggestion_status
@@ -19,8 +18,7 @@ MAX_SUBJECT_LENGTH = 300
 
 def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
     """Collect a URL under the publication for suggestions, if it is in its scope; start a process if needed."""
-    # Readers may suggest, but a reader's token is read-only.
-    needed = Role.READER if context.person.token is None else Role.CURATOR
+    needed = context.writing_role
     context.person.check(needed)
     accepted_url = check_suggestion(context.installation, context.database, url)
     name = context.installation.suggestions

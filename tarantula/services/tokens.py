@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime
 
 from pydantic import BaseModel
@@ -11,7 +12,7 @@ from tarantula.accounts import accounts
 from tarantula.accounts import tokens as stored
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.models import Account, Token
-from tarantula.services.accounts import own_name
+from tarantula.services.accounts import own_account, own_name
 from tarantula.services.context import ServiceContext
 
 
@@ -23,6 +24,8 @@ class TokenRow(BaseModel):
     name: str
     """Purpose."""
     role: Role
+    scopes: list[str] | None
+    """Parts of the API that it may use; null for all."""
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
@@ -39,18 +42,29 @@ def list_tokens(context: ServiceContext) -> list[TokenRow]:
     """Return the person's own tokens; for an administrator, all tokens."""
     with context.reading() as session:
         sees_all = context.person.role.allows(Role.ADMINISTRATOR)
-        account = None if sees_all else accounts.get(session, context.person.name)
+        account = None if sees_all else own_account(session, context)
         return [_row(token, owner) for token, owner in stored.all_tokens(session, account)]
 
 
 def add_token(
-    context: ServiceContext, name: str, role: Role, days: int | None = None, account: str | None = None
+    context: ServiceContext,
+    name: str,
+    role: Role,
+    days: int | None = None,
+    account: str | None = None,
+    scopes: Collection[str] | None = None,
 ) -> NewToken:
-    """Create a token for the person's own account, with at most their role; administrators may name another account."""
+    """Create a token for the person's own account, with at most their role; administrators may name another account.
+
+    It is valid for *days*, by default those of the installation; 0 is unlimited.
+    """
     owner = _owner(context, account)
     context.person.check(role)
-    with context.changing("token.add", owner, Role.READER, name=name[:100], role=role, days=days) as session:
-        token, secret = stored.create_token(session, accounts.get(session, owner), name, role, days)
+    days = context.installation.token_days if days is None else days
+    detail = {"role": role, "days": days, **({"scopes": sorted(scopes)[:20]} if scopes else {})}
+    with context.changing("token.add", owner, Role.READER, name=name[:100], **detail) as session:
+        found = accounts.get(session, owner)
+        token, secret = stored.create_token(session, found, name, role, days or None, scopes)
         return NewToken(**_row(token, owner).model_dump(), secret=secret)
 
 
@@ -86,6 +100,7 @@ def _row(token: Token, owner: str) -> TokenRow:
         account=owner,
         name=token.name,
         role=Role(token.role),
+        scopes=token.scopes,
         created_at=token.created_at,
         expires_at=token.expires_at,
         used_at=token.used_at,

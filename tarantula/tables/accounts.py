@@ -53,17 +53,31 @@ class Token(Base):
     digest: Mapped[str] = mapped_column(String(64), unique=True)
     role: Mapped[str] = mapped_column(String(20))
     """Limited to the role of its account."""
+    scopes: Mapped[list[str] | None] = mapped_column(JSON(none_as_null=True))
+    """Parts of the API that it may use (`tarantula.accounts.tokens.SCOPES`); ``None`` for all."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     expires_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
 
 
+class KnownDevice(Base):
+    """A browser in which an account has logged in: failed logins elsewhere do not delay it."""
+
+    __tablename__ = "known_device"
+
+    digest: Mapped[str] = mapped_column(String(64), primary_key=True)
+    """Hash of the secret in its cookie."""
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    """Time of the last login."""
+
+
 class FailedLogin(Base):
-    """Recent failed logins of an account name or an IP address."""
+    """Recent failed logins of an account from an address, of an address, or of a known device."""
 
     __tablename__ = "failed_login"
 
-    who: Mapped[str] = mapped_column(String(140), primary_key=True)
+    who: Mapped[str] = mapped_column(String(200), primary_key=True)
     failures: Mapped[int] = mapped_column(Integer)
     """Number in a row."""
     at: Mapped[datetime] = mapped_column(UtcDateTime)
@@ -78,8 +92,26 @@ class AuditEntry(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     at: Mapped[datetime] = mapped_column(UtcDateTime)
     who: Mapped[str] = mapped_column(String(100))
+    account_id: Mapped[int | None] = mapped_column(Integer)
+    """Number of the account, since a later one may have the same name; ``None`` for a command."""
     action: Mapped[str] = mapped_column(String(60))
     """Kind of change, as ``publication.edit``."""
     subject: Mapped[str] = mapped_column(String(300), index=True)
     """The changed object: a name or a urn."""
     detail: Mapped[dict[str, Any]] = mapped_column(JSON)
+    previous: Mapped[str | None] = mapped_column(String(64))
+    """Hash of the entry before."""
+    hash: Mapped[str | None] = mapped_column(String(64))
+    """Hash of this entry and of the one before (`tarantula.accounts.audit.entry_hash`)."""
+
+
+class AuditHead(Base):
+    """The end of the audit log, in one row, which is locked to append an entry."""
+
+    __tablename__ = "audit_head"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    entries: Mapped[int] = mapped_column(Integer)
+    """Number of entries."""
+    hash: Mapped[str] = mapped_column(String(64))
+    """Hash of the last one."""

@@ -34,7 +34,12 @@ class Source(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     """Hierarchical, as ``weather.lisboa``."""
     owner: Mapped[str] = mapped_column(String(100), index=True)
-    """The owner's account; empty for a source of the installation."""
+    """Name of the owner; empty for a source of the installation."""
+    owner_id: Mapped[int | None] = mapped_column(Integer)
+    """The owner's account; a name alone is not enough, because a later account may have the same.
+
+    No foreign key, for which SQLite would have to copy the table; `accounts.remove` sees to it.
+    """
     is_private: Mapped[bool] = mapped_column(Boolean)
     is_paused: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
@@ -191,6 +196,8 @@ class Alert(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     source_id: Mapped[int] = mapped_column(ForeignKey("source.id", ondelete="CASCADE"), index=True)
     owner: Mapped[str] = mapped_column(String(100), index=True)
+    owner_id: Mapped[int | None] = mapped_column(Integer)
+    """As `Source.owner_id`."""
     name: Mapped[str] = mapped_column(String(200))
     is_on: Mapped[bool] = mapped_column(Boolean)
     configuration: Mapped[dict[str, Any]] = mapped_column(SealedJson)
@@ -236,6 +243,8 @@ class View(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True)
     owner: Mapped[str] = mapped_column(String(100), index=True)
+    owner_id: Mapped[int | None] = mapped_column(Integer)
+    """As `Source.owner_id`."""
     position: Mapped[int] = mapped_column(Integer)
     """Order on its owner's dashboard."""
     is_shared: Mapped[bool] = mapped_column(Boolean)

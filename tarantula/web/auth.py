@@ -27,6 +27,8 @@ from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
 from tarantula.web.middleware import add_security_headers
 
 SESSION_COOKIE = "tarantula_session"
+DEVICE_COOKIE = "tarantula_device"
+"""Cookie of a browser in which an account has logged in: failed logins elsewhere do not delay it."""
 
 
 class Authenticator:
@@ -53,12 +55,17 @@ class Authenticator:
             if accounts.exist(session):
                 return None
             name = getpass.getuser()
+            secret = sessions.begin_session(session, None, name)
             audit.record(session, Person(name, Role.ADMINISTRATOR), "login", name, link=True)
-            return sessions.begin_session(session, None, name)
+            return secret
 
-    def log_in(self, name: str, password: str, address: str) -> str | None:
+    def log_in(self, name: str, password: str, address: str, device: str | None = None) -> str | None:
         """Start a session for a name and password; return its secret, or None."""
-        return login.log_in(self.database, name, password, address)
+        return login.log_in(self.database, name, password, address, device)
+
+    def remember_device(self, secret: str, device: str | None) -> str | None:
+        """Remember the browser of a session that has just begun; return the secret of its cookie."""
+        return login.remember_device(self.database, secret, device)
 
     def log_out(self, secret: str) -> None:
         """End a session."""
@@ -93,11 +100,13 @@ class Authenticator:
         return ServiceContext(self.installation, self.database, person)
 
 
-def session_cookie(secret: str, *, secure: bool) -> str:
-    """Return the value of a Set-Cookie header for a session."""
+def session_cookie(secret: str, *, secure: bool, name: str = SESSION_COOKIE, seconds: int | None = None) -> str:
+    """Return the value of a Set-Cookie header for a session, or for a known device."""
     cookie: SimpleCookie = SimpleCookie()
-    cookie[SESSION_COOKIE] = secret
-    morsel = cookie[SESSION_COOKIE]
+    cookie[name] = secret
+    morsel = cookie[name]
+    if seconds is not None:
+        morsel["max-age"] = seconds
     morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, "Strict"
     if secure:
         morsel["secure"] = True
@@ -199,7 +208,9 @@ class AuthMiddleware:
         if kind and path.startswith(TOKEN_PATHS):
             if kind.lower() != "bearer":
                 return None
-            return await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            person = await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            _check_scopes(person, path)
+            return person
         secret = connection.cookies.get(SESSION_COOKIE)
         # Event streams are no sign that a user is present.
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
@@ -294,6 +305,15 @@ def _check_request(connection: HTTPConnection) -> None:
         raise RequestRefused(400, "The address contains a NUL character.")
     if int(_valid_length(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
         raise RequestRefused(413, f"The request is larger than {MAX_REQUEST_BYTES:,} bytes, which is the limit.")
+
+
+def _check_scopes(person: Person | None, path: str) -> None:
+    """Refuse a token outside its scopes."""
+    needed = tokens.needed_scopes(path)
+    if person is None or person.scopes is None or needed is None or not person.scopes.isdisjoint(needed):
+        return
+    sentence = f"This token is for {', '.join(sorted(person.scopes))} only."
+    raise RequestRefused(403, f"{sentence} Create one with the scope {needed[0]}." if needed else sentence)
 
 
 def _valid_length(length: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -19,6 +20,8 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import Account, LoginSession, Token
 from tarantula.services import accounts, tokens
 from tarantula.services.context import ServiceContext
+from tarantula.services.streams import alerts, views
+from tests.support.followed_sources import followed
 
 PASSWORD = "correct horse battery"
 HERE = "192.0.2.7"
@@ -152,9 +155,9 @@ def test_a_token_never_exceeds_the_role_of_its_account(desk: ServiceContext) -> 
     with pytest.raises(NotAllowed, match="needs an administrator"):
         tokens.add_token(rui, "too much", Role.ADMINISTRATOR)
     made = tokens.add_token(rui, "harvest", Role.CURATOR, days=30)
-    assert person_of_token(desk, made.secret) == ("rui", Role.CURATOR, made_id(desk, "rui"), None, "harvest")
+    assert person_of_token(desk, made.secret) == Person("rui", Role.CURATOR, made_id(desk, "rui"), token="harvest")
     accounts.edit_account(desk, "rui", role=Role.READER)
-    assert person_of_token(desk, made.secret) == ("rui", Role.READER, made_id(desk, "rui"), None, "harvest")
+    assert person_of_token(desk, made.secret) == Person("rui", Role.READER, made_id(desk, "rui"), token="harvest")
     accounts.edit_account(desk, "rui", disabled=True)
     assert person_of_token(desk, made.secret) is None
 
@@ -199,6 +202,60 @@ def test_tokens_are_managed_by_owners_and_administrators(desk: ServiceContext) -
     tokens.remove_token(eva, made.id)
     assert tokens.list_tokens(desk) == []
     assert person_of_token(desk, made.secret) is None
+
+
+@pytest.mark.parametrize("by", ["owner", "administrator"])
+def test_a_password_change_revokes_all_tokens(desk: ServiceContext, by: str) -> None:
+    rui = logged_in(desk, "rui")
+    made = tokens.add_token(rui, "harvest", Role.READER)
+    other = tokens.add_token(logged_in(desk, "eva"), "harvest", Role.READER)
+    if by == "owner":
+        accounts.change_password(rui, PASSWORD, "another one altogether")
+    else:
+        accounts.edit_account(desk, "rui", password="another one altogether")
+    assert person_of_token(desk, made.secret) is None
+    assert [row.id for row in tokens.list_tokens(desk)] == [other.id]
+
+
+@pytest.mark.parametrize(("days", "valid"), [(None, 30), (7, 7), (0, None)])
+def test_tokens_expire_by_default(desk: ServiceContext, days: int | None, valid: int | None) -> None:
+    installation = desk.installation.model_copy(update={"token_days": 30})
+    made = tokens.add_token(replace(desk, installation=installation), "harvest", Role.READER, days, "eva")
+    assert made.expires_at == (None if valid is None else made.created_at + timedelta(days=valid))
+
+
+def test_unknown_scopes_are_refused(desk: ServiceContext) -> None:
+    with pytest.raises(TarantulaError, match=r"'everything' is not a scope\. Write one or several of: publications,"):
+        tokens.add_token(desk, "harvest", Role.READER, account="eva", scopes=["items", "everything"])
+    made = tokens.add_token(desk, "harvest", Role.READER, account="eva", scopes=["search", "items"])
+    assert made.scopes == ["items", "search"]
+    person = person_of_token(desk, made.secret)
+    assert person is not None
+    assert person.scopes == frozenset({"items", "search"})
+
+
+def test_a_readers_token_cannot_write_views(desk: ServiceContext) -> None:
+    eva, rui = logged_in(desk, "eva"), logged_in(desk, "rui")
+    followed(desk.database, "weather", {"value": "decimal"})
+    view = views.add_source_view(eva, "weather")
+    other = views.share_view(rui, views.add_source_view(rui, "weather").id)
+    person = person_of_token(desk, tokens.add_token(eva, "harvest", Role.READER).secret)
+    assert person is not None
+    program = replace(desk, person=person)
+    assert views.list_dashboard(program) == [view]
+    for attempt in (
+        lambda: views.add_source_view(program, "weather"),
+        lambda: views.edit_view(program, view.id, {"title": "x"}),
+        lambda: views.share_view(program, view.id),
+        lambda: views.remove_view(program, view.id),
+        lambda: views.fold_view(program, view.id, True),
+        lambda: views.arrange_views(program, [view.id]),
+        lambda: views.copy_shared_view(program, other.id),
+        lambda: alerts.dismiss_firings(program),
+    ):
+        with pytest.raises(NotAllowed, match="eva is a reader, and this needs a curator"):
+            attempt()
+    assert views.list_dashboard(eva) == [view]
 
 
 def test_the_audit_log_has_changes_but_no_failed_ones(desk: ServiceContext) -> None:

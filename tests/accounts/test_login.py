@@ -10,10 +10,21 @@ from argon2 import PasswordHasher
 from sqlalchemy import select
 
 from tarantula.accounts import accounts, credentials
-from tarantula.accounts.login import ADDRESS_LIMIT, FAILURE_LIFETIME, NAME_LIMIT, TooManyLogins, log_in, pause_seconds
+from tarantula.accounts.audit import verify
+from tarantula.accounts.login import (
+    ADDRESS_LIMIT,
+    DEVICE_LIMIT,
+    FAILURE_LIFETIME,
+    MAX_DEVICES,
+    PAIR_LIMIT,
+    TooManyLogins,
+    log_in,
+    pause_seconds,
+    remember_device,
+)
 from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
-from tarantula.models import FailedLogin
+from tarantula.models import AuditEntry, FailedLogin, KnownDevice
 
 PASSWORD = "correct horse battery"
 HERE = "192.0.2.7"
@@ -50,25 +61,108 @@ def let_pass(database: Database, time: timedelta) -> None:
 
 
 def test_pauses_double_up_to_a_limit() -> None:
-    assert [pause_seconds(failures, NAME_LIMIT) for failures in range(4, 13)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
-    assert pause_seconds(ADDRESS_LIMIT.free - 1, ADDRESS_LIMIT) == 0
-    assert pause_seconds(10**6, ADDRESS_LIMIT) == 900
+    assert [pause_seconds(failures, ADDRESS_LIMIT) for failures in range(49, 58)] == [0, 1, 2, 4, 8, 16, 32, 60, 60]
+    assert pause_seconds(PAIR_LIMIT.free - 1, PAIR_LIMIT) == 0
+    assert pause_seconds(10**6, PAIR_LIMIT) == 900
 
 
-def test_a_name_with_many_failures_waits_even_with_the_right_password(known: Database) -> None:
-    fail(known, NAME_LIMIT.free + 4, patiently=True)
+def test_a_name_with_many_failures_waits_at_that_address_only(known: Database) -> None:
+    fail(known, PAIR_LIMIT.free + 4, patiently=True)
     with pytest.raises(TooManyLogins, match=r"Try again in 1\d seconds") as refused:
-        log_in(known, "ana", PASSWORD, "198.51.100.1")
-    assert 10 < refused.value.seconds <= pause_seconds(NAME_LIMIT.free + 4, NAME_LIMIT) == 16
+        log_in(known, "ana", PASSWORD, HERE)
+    assert 10 < refused.value.seconds <= pause_seconds(PAIR_LIMIT.free + 4, PAIR_LIMIT) == 16
+    assert log_in(known, "ana", PASSWORD, "198.51.100.1") is not None
+    with pytest.raises(TooManyLogins):
+        log_in(known, "ana", PASSWORD, HERE)
     let_pass(known, timedelta(seconds=16))
     assert log_in(known, "ana", PASSWORD, HERE) is not None
-    fail(known, NAME_LIMIT.free)
+    fail(known, PAIR_LIMIT.free)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "alike"),
+    [
+        ("2001:db8::1", "2001:db8::ffff:2", True),
+        ("2001:db8::1", "2001:db8:0:1::1", False),
+        ("::ffff:192.0.2.7", "192.0.2.7", True),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("192.0.2.7", "192.0.2.8", False),
+        ("", "", True),
+    ],
+)
+def test_addresses_of_one_client_count_together(known: Database, first: str, second: str, alike: bool) -> None:
+    for _ in range(PAIR_LIMIT.free):
+        assert log_in(known, "ana", "wrong wrong wrong", first) is None
+    if alike:
+        with pytest.raises(TooManyLogins):
+            log_in(known, "ana", PASSWORD, second)
+    else:
+        assert log_in(known, "ana", PASSWORD, second) is not None
+
+
+def test_a_known_device_is_delayed_by_its_own_failures_only(known: Database) -> None:
+    with known.session() as session:
+        accounts.add(session, "rui", Role.READER, PASSWORD)
+    device = begin(known, "ana")
+    others = begin(known, "rui")
+    fail(known, PAIR_LIMIT.free)
+    guess_names(known, ADDRESS_LIMIT.free + 6)
+    for not_known in (None, others, "x" * 43, ""):
+        with pytest.raises(TooManyLogins):
+            log_in(known, "ana", PASSWORD, HERE, not_known)
+    assert log_in(known, "ana", PASSWORD, HERE, device) is not None
+    for _ in range(DEVICE_LIMIT.free):
+        assert log_in(known, "ana", "wrong wrong wrong", HERE, device) is None
+    with pytest.raises(TooManyLogins):
+        log_in(known, "ana", PASSWORD, HERE, device)
+    assert log_in(known, "ana", PASSWORD, "198.51.100.1") is not None
+
+
+def begin(database: Database, name: str, device: str | None = None) -> str:
+    """Log in and return the secret of the browser."""
+    secret = log_in(database, name, PASSWORD, "203.0.113.5", device)
+    assert secret is not None
+    remembered = remember_device(database, secret, device)
+    assert remembered is not None
+    return remembered
+
+
+def test_devices_are_remembered_by_digest_and_in_a_limited_number(known: Database) -> None:
+    first = begin(known, "ana")
+    assert begin(known, "ana", first) == first
+    assert begin(known, "ana", "forged") not in ("forged", first)
+    for _ in range(MAX_DEVICES):
+        begin(known, "ana")
+    with known.reading() as session:
+        digests = session.scalars(select(KnownDevice.digest)).all()
+    assert len(digests) == MAX_DEVICES
+    assert credentials.secret_digest(first) not in digests
+    assert first not in digests
 
 
 def test_unknown_names_are_delayed_alike(known: Database) -> None:
-    fail(known, NAME_LIMIT.free + 4, name="nobody", patiently=True)
+    fail(known, PAIR_LIMIT.free + 4, name="nothere", patiently=True)
     with pytest.raises(TooManyLogins):
-        log_in(known, "nobody", PASSWORD, "198.51.100.1")
+        log_in(known, "nothere", PASSWORD, HERE)
+
+
+def test_failed_logins_are_in_the_audit_log(known: Database) -> None:
+    with known.session() as session:
+        accounts.add(session, "ivo", Role.READER, PASSWORD)
+        accounts.disable(session, accounts.get(session, "ivo"))
+    fail(known, 1)
+    fail(known, 1, name="my secret password")
+    fail(known, 1, name="hunter2hunter2")
+    assert log_in(known, "ivo", PASSWORD, HERE) is None
+    with known.reading() as session:
+        rows = session.scalars(select(AuditEntry).order_by(AuditEntry.id)).all()
+        assert [(row.who, row.action, row.subject, row.detail) for row in rows] == [
+            ("", "login.failed", "ana", {"address": HERE}),
+            ("", "login.failed", "unknown account", {"address": HERE}),
+            ("", "login.failed", "unknown account", {"address": HERE}),
+            ("", "login.failed", "ivo", {"address": HERE, "disabled": True}),
+        ]
+        assert verify(session).problem == ""
 
 
 @pytest.mark.parametrize("name", ["", "a\0b", "x" * 5000, "\udc80", "É", "../x"])
@@ -79,14 +173,14 @@ def test_an_invalid_name_counts_for_its_address(known: Database, name: str) -> N
 
 
 def test_an_address_with_many_names_waits(known: Database) -> None:
-    guess_names(known, ADDRESS_LIMIT.free + 4)
+    guess_names(known, ADDRESS_LIMIT.free + 6)
     with pytest.raises(TooManyLogins):
         log_in(known, "ana", PASSWORD, HERE)
     assert log_in(known, "ana", PASSWORD, "198.51.100.1") is not None
 
 
 def test_a_successful_login_does_not_reset_its_address(known: Database) -> None:
-    guess_names(known, ADDRESS_LIMIT.free + 3)
+    guess_names(known, ADDRESS_LIMIT.free + 5)
     let_pass(known, timedelta(minutes=15))
     assert log_in(known, "ana", PASSWORD, HERE) is not None
     guess_names(known, 1)
@@ -95,11 +189,11 @@ def test_a_successful_login_does_not_reset_its_address(known: Database) -> None:
 
 
 def test_failures_expire_after_a_day(known: Database) -> None:
-    fail(known, NAME_LIMIT.free)
+    fail(known, PAIR_LIMIT.free)
     let_pass(known, FAILURE_LIFETIME)
     fail(known, 1, name="other")
     with known.reading() as session:
-        assert session.scalars(select(FailedLogin.who)).all() == [f"address {HERE}", "name other"]
+        assert session.scalars(select(FailedLogin.who)).all() == [f"address {HERE}", f"name other at {HERE}"]
 
 
 def test_concurrent_guesses_are_all_counted(known: Database) -> None:
@@ -111,7 +205,7 @@ def test_concurrent_guesses_are_all_counted(known: Database) -> None:
 
     with ThreadPoolExecutor(12) as pool:
         tried = sum(pool.map(guess, range(12)))
-    assert tried == NAME_LIMIT.free
+    assert tried == PAIR_LIMIT.free
 
 
 def test_a_disabled_account_is_treated_as_a_wrong_password(known: Database) -> None:

@@ -194,7 +194,7 @@ def poll(url: str, **values: Any) -> list[str]:
     with open_database(Config()) as database:
         with database.session() as session:
             source = parse_source({"name": "lab.source", "url": url, "fields": [field], "delay": 0, **values})
-            registry.add(session, source, "")
+            registry.add(session, source)
         for address in ("93.184.1.5", "10.0.0.5"):
             NAMES["moved.test"] = [address]
             run(TARANTULA, "stream", "poll", "lab.source")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -127,7 +128,10 @@ def test_alerts_are_deleted_with_their_account(sqlite: Database, quick_passwords
     with sqlite.session() as session:
         for name in ("ivo", "rui"):
             accounts.add(session, name, Role.ADMINISTRATOR, "correct horse battery")
-    for name in ("ivo", "rui"):
-        alerts.add_alert(context_of(sqlite, Role.READER, name), "weather.lisboa", {"condition": "wind > 3"})
+    with sqlite.reading() as session:
+        ids = {name: accounts.get(session, name).id for name in ("ivo", "rui")}
+    owners = [replace(context_of(sqlite), person=Person(name, Role.READER, number)) for name, number in ids.items()]
+    for owner in owners:
+        alerts.add_alert(owner, "weather.lisboa", {"condition": "wind > 3"})
     people.remove_account(context_of(sqlite, Role.ADMINISTRATOR), "rui")
-    assert [len(alerts.list_alerts(context_of(sqlite, Role.READER, name))) for name in ("ivo", "rui")] == [1, 0]
+    assert [len(alerts.list_alerts(owner)) for owner in owners] == [1, 0]

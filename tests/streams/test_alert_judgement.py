@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import func, select
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import Alert, AlertMemory
@@ -102,11 +103,11 @@ def test_a_source_that_becomes_private_silences_the_alerts_of_others(database: D
     wait(database, 100)
     assert {one.alert_id for one in firings(database)} == {mine}
     with database.reading() as session:
-        assert alerts.list_alerts(session, "rui") == []
+        assert alerts.list_alerts(session, Owner("rui")) == []
         with pytest.raises(NotFoundError):
-            alerts.get_alert(session, other, "rui")
+            alerts.get_alert(session, other, Owner("rui"))
     with database.session() as session, pytest.raises(NotFoundError, match="There is no source"):
-        alerts.add_alert(session, "weather.lisboa", {"condition": "wind > 1"}, "rui", "rui")
+        alerts.add_alert(session, "weather.lisboa", {"condition": "wind > 1"}, Owner("rui"), Owner("rui"))
     with database.session() as session:
         edit_source(session, "weather.lisboa", {"private": False})
     come(database, source, 200, temperature=10)

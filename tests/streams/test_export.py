@@ -15,6 +15,7 @@ from lxml import etree
 from prometheus_client.parser import text_string_to_metric_families
 from typer.testing import CliRunner
 
+from tarantula.accounts.roles import Owner
 from tarantula.cli.streams.history import register
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -127,7 +128,7 @@ def test_prometheus_gets_the_latest_values_of_public_sources(sqlite: Database) -
     with sqlite.session() as session:
         rows = series_of(session, 1, [("value", AWFUL)])
         store_events(session, [event(rows["value", AWFUL], BEGIN, "-3.5")])
-        private = registry.add(session, source_of("user.ana.own", private=True), "ana")
+        private = registry.add(session, source_of("user.ana.own", private=True), Owner("ana"))
         own = series_of(session, private.id, [("value", "")])
         store_events(session, [event(own["value", ""], BEGIN, "1")])
         written = prometheus_text(last_numbers(session)).decode()

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import PutAside, Source
@@ -246,13 +247,13 @@ def test_readings_of_a_removed_source_are_dropped(database: Database) -> None:
 
 def test_texts_of_private_sources_of_others_cannot_be_decided(database: Database) -> None:
     with database.session() as session:
-        source = registry.add(session, config("user.ana.bank", private=True), owner="ana").id
+        source = registry.add(session, config("user.ana.bank", private=True), owner=Owner("ana")).id
     ingest(database, source, doubted("7"))
     with database.reading() as session:
-        assert not aside.pending_texts(session, person="rui")
-        assert len(aside.pending_texts(session, person="ana")) == 1
+        assert not aside.pending_texts(session, person=Owner("rui"))
+        assert len(aside.pending_texts(session, person=Owner("ana"))) == 1
     with pytest.raises(NotFoundError), database.session() as session:
-        decisions.accept_text(session, 1, "rui", person="rui")
+        decisions.accept_text(session, 1, "rui", person=Owner("rui"))
 
 
 def _waiting(database: Database) -> list[tuple[str, PutAside]]:

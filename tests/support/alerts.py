@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.database import Database
 from tarantula.models import Firing
 from tarantula.streams.alerts import judge, judge_silence
@@ -28,7 +29,7 @@ def new_source(
     fields = [{"key": key, "kind": "decimal", "place": {"css": f"#{key}"}} for key in keys.split()]
     said = {"name": name, "url": "http://example.org/", "fields": fields, **values}
     with database.session() as session:
-        return registry.add(session, parse_source(said), owner).id
+        return registry.add(session, parse_source(said), Owner(owner)).id
 
 
 def new_alert(
@@ -42,7 +43,7 @@ def new_alert(
     """Add an alert *second* seconds after `BEGIN`; return its id."""
     said, now = {"condition": condition, **values}, BEGIN + round(second * SECOND)
     with database.session() as session:
-        return alerts.add_alert(session, source, said, owner, owner or None, now).id
+        return alerts.add_alert(session, source, said, Owner(owner), Owner(owner) if owner else None, now).id
 
 
 def change(database: Database, number: int, second: float, **changes: Any) -> None:

@@ -6,7 +6,9 @@ import asyncio
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from sqlalchemy import select, update
 from starlette.types import Message, Receive, Scope, Send
 
@@ -15,7 +17,8 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import LoginSession, Token
-from tarantula.web import auth
+from tarantula.web import api, auth
+from tarantula.web.api.common import add_error_handlers
 from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
 
 PASSWORD = "correct horse battery"
@@ -105,3 +108,37 @@ def test_a_streamed_response_ends_with_its_session(
     request = {"type": "http", "method": "GET", "path": "/api/items/x/live", "query_string": b"", "scheme": "http"}
     asyncio.run(AuthMiddleware(news, authenticator)({**request, "headers": headers}, receive, send))
     assert sent == [b"0", b"1", b"end"]
+
+
+def test_every_api_path_belongs_to_a_scope() -> None:
+    app = FastAPI()
+    app.include_router(api.router)
+    paths = set(app.openapi()["paths"])
+    assert len(paths) > 60
+    without = {path for path in paths if tokens.needed_scopes(path) == []}
+    assert without == set()
+    assert {path for path in paths if tokens.needed_scopes(path) is None} == {"/api/me"}
+
+
+def test_a_token_is_refused_outside_its_scopes(authenticator: Authenticator) -> None:
+    with authenticator.database.session() as session:
+        account = accounts.add(session, "ana", Role.ADMINISTRATOR, PASSWORD)
+        _, some = tokens.create_token(session, account, "harvest", Role.ADMINISTRATOR, None, ["streams", "search"])
+        _, whole = tokens.create_token(session, account, "harvest", Role.ADMINISTRATOR, None)
+    app = FastAPI()
+    app.include_router(api.router)
+    add_error_handlers(app)
+
+    async def statuses(secret: str) -> list[int]:
+        transport = httpx.ASGITransport(AuthMiddleware(app, authenticator))
+        headers = {"Authorization": f"Bearer {secret}"}
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", headers=headers) as client:
+            paths = ("me", "streams", "views", "suggestions/x?document=1", "publications", "people", "audit", "tokens")
+            answers = [await client.get(f"/api/{path}") for path in paths]
+        refused = {answer.json()["detail"] for answer in answers if answer.status_code == 403}
+        start = "This token is for search, streams only. Create one with the scope"
+        assert refused == ({f"{start} publications.", f"{start} people."} if secret == some else set())
+        return [answer.status_code for answer in answers]
+
+    assert asyncio.run(statuses(some)) == [200, 200, 200, 404, 403, 403, 403, 403]
+    assert asyncio.run(statuses(whole)) == [200, 200, 200, 404, 200, 200, 200, 200]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 import uvicorn
 
-from tarantula.accounts.roles import NotAllowed, Person, Role
+from tarantula.accounts.roles import NotAllowed, Owner, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -53,7 +53,7 @@ def shown(config: Config, sqlite: Database, picking: PickerService) -> Iterator[
 
 
 def test_a_page_is_sandboxed_and_runs_only_our_script(shown: Showing, picking: PickerService) -> None:
-    key = picking.pages.put(look_at(HOSTILE), "ana")
+    key = picking.pages.put(look_at(HOSTILE), Owner("ana"))
     begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
     first, second = shown.get(f"{begin}/page"), shown.get(f"{begin}/page")
     policy = first.headers["content-security-policy"]
@@ -69,7 +69,7 @@ def test_a_page_is_sandboxed_and_runs_only_our_script(shown: Showing, picking: P
 
 
 def test_only_a_ticket_for_the_page_opens_it(shown: Showing, picking: PickerService) -> None:
-    first, second = (picking.pages.put(look_at(LEAGUE), "ana") for _ in range(2))
+    first, second = (picking.pages.put(look_at(LEAGUE), Owner("ana")) for _ in range(2))
     ticket = ticket_for(shown.tickets, first)
     assert shown.get(f"/{ticket}/picked/{first}/page").status == 200
     assert shown.get(f"/{ticket}/picked/{second}/page").status == 403
@@ -88,7 +88,7 @@ def test_only_images_and_style_sheets_are_proxied(shown: Showing, picking: Picke
     }
     with site_of(answers) as site:
         html = f"{LEAGUE}<img src=page.html><img src=nowhere.png>"
-        key = picking.pages.put(look_at(html, site.url), "ana")
+        key = picking.pages.put(look_at(html, site.url), Owner("ana"))
         begin = f"/{ticket_for(shown.tickets, key)}/picked/{key}"
         image, sheet = shown.get(f"{begin}/image/0"), shown.get(f"{begin}/sheet/0")
         assert (image.body, image.headers["content-type"]) == (PICTURE, "image/png")
@@ -108,14 +108,14 @@ def test_only_images_and_style_sheets_are_proxied(shown: Showing, picking: Picke
 def test_pages_expire_and_the_oldest_is_closed_first() -> None:
     now = 0.0
     pages, look = OpenPages(lambda: now), look_at("<p>1")
-    own = [pages.put(look, "ana") for _ in range(MAX_PAGES_PER_ACCOUNT + 1)]
+    own = [pages.put(look, Owner("ana")) for _ in range(MAX_PAGES_PER_ACCOUNT + 1)]
     with pytest.raises(TarantulaError, match="no longer open"):
         pages.get(own[0])
     assert pages.get(own[1]) is look
     for number in range(MAX_PAGES):
-        pages.put(look, str(number))
+        pages.put(look, Owner(str(number)))
     assert len(pages) == MAX_PAGES
-    last = pages.put(look, "rui")
+    last = pages.put(look, Owner("rui"))
     now = PAGE_SECONDS
     with pytest.raises(TarantulaError, match="no longer open"):
         pages.get(last)

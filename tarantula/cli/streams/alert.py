@@ -13,7 +13,6 @@ from tarantula.core.times import format_duration, parse_moment
 from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.streams import alerts
 from tarantula.services.streams.alerts import AlertRow
-from tarantula.store.database import open_database
 from tarantula.streams.alerts import registry
 from tarantula.streams.alerts.replay import DryRun
 
@@ -165,8 +164,9 @@ def fired(
     as_json: Json = False,
 ) -> None:
     """List the firings of alerts and their reasons, newest first."""
-    with open_database() as database, database.reading() as session:
-        found = registry.list_firings(session, owner, alert=number, unseen=True if unseen else None, limit=limit)
+    with local_context() as context, context.reading() as session:
+        person = None if owner is None else context.owner_named(session, owner)
+        found = registry.list_firings(session, person, alert=number, unseen=True if unseen else None, limit=limit)
         rows = [alerts.firing_row(record) for record in found]
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])

@@ -102,14 +102,15 @@ def get_alert(context: ServiceContext, number: int) -> AlertRow:
 def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], owner: str | None = None) -> AlertRow:
     """Store an alert and start to watch; its owner is the person who acts, unless a command names another."""
     check_notify(context, fields.get("notify"))
-    owner = context.person.name if owner is None else owner
     with context.reading() as session:
-        watched = sources.get(session, source, owner or context.viewer)
+        person = context.owner_named(session, owner)
+        viewer = person if person.name else context.viewer
+        watched = sources.get(session, source, viewer)
         subject, is_private = audit_subject(watched), watched.is_private
     # The audit log names neither a private source nor the condition on it.
     detail = {} if is_private else {"condition": _audited_condition(fields)}
-    with context.changing("alert.add", subject, _needed_role(context), **detail) as session:
-        return _row(session, registry.add_alert(session, source, _own(fields), owner, owner or context.viewer))
+    with context.changing("alert.add", subject, context.writing_role, **detail) as session:
+        return _row(session, registry.add_alert(session, source, _own(fields), person, viewer))
 
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
@@ -118,13 +119,13 @@ def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any])
         stored = registry.alert_config(registry.get_alert(session, number, context.viewer)).notify
     changes = restore_masked(changes, {"notify": stored})
     check_notify(context, changes.get("notify"), stored)
-    with context.changing("alert.edit", str(number), _needed_role(context), fields=sorted(changes)[:20]) as session:
+    with context.changing("alert.edit", str(number), context.writing_role, fields=sorted(changes)[:20]) as session:
         return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
 
 
 def remove_alert(context: ServiceContext, number: int) -> None:
     """Delete one of the person's alerts with its firings."""
-    with context.changing("alert.remove", str(number), _needed_role(context)) as session:
+    with context.changing("alert.remove", str(number), context.writing_role) as session:
         registry.remove_alert(session, number, context.viewer)
 
 
@@ -264,13 +265,8 @@ def _own(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "understood"}
 
 
-def _needed_role(context: ServiceContext) -> Role:
-    # Readers may have alerts, but a reader's token is read-only.
-    return Role.READER if context.person.token is None else Role.CURATOR
-
-
 def _check_may_write(context: ServiceContext) -> None:
-    context.person.check(_needed_role(context))
+    context.person.check(context.writing_role)
 
 
 def _audited_condition(fields: Mapping[str, Any]) -> str:

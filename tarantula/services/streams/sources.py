@@ -187,7 +187,7 @@ def add_source(
     check_notify(context, fields.get("notify"), (like or {}).get("notify", ()))
     config = parse_source(fields)
     with context.changing("source.add", _config_subject(config)) as session:
-        registry.add(session, config, context.person.name if owner is None else owner)
+        registry.add(session, config, context.owner_named(session, owner))
     return config.name
 
 
@@ -199,7 +199,7 @@ def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], own
             if replace and registry.exists(session, config.name):
                 source_edit.edit_source(session, config.name, config.model_dump(mode="json"))
             else:
-                registry.add(session, config, owner)
+                registry.add(session, config, context.owner_named(session, owner))
 
 
 def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], response: SourceResponse) -> PickedSource:
@@ -215,7 +215,7 @@ def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], respon
         raise TarantulaError(str(error)) from error
     at = round((response.at or datetime.now(UTC)).timestamp() * 1e6)
     with context.changing("source.add", _config_subject(config)) as session:
-        source = registry.add(session, config, context.person.name)
+        source = registry.add(session, config, context.person.owner)
         due_at = at + round(config.interval * 1e6)
         outcome = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
     views.add_source_view(context, config.name)
@@ -255,7 +255,7 @@ def edit_source(
         before = registry.config_of(source).model_dump(mode="json")
         source = source_edit.edit_source(session, name, fields, context.viewer, past)
         after = registry.config_of(source).model_dump(mode="json")
-        if source.is_private and not context.is_local and source.owner != context.person.name:
+        if source.is_private and not context.is_local and registry.owner_of(source) != context.person.owner:
             raise NotAllowed("{name} is not yours: only the owner of a source can make it private.", name=name)
         if not was_private and not source.is_private:
             changes |= {
@@ -299,7 +299,7 @@ def source_row(context: ServiceContext, source: Source, state: SourceState) -> S
 def may_change(context: ServiceContext, source: Source) -> bool:
     """Whether the person may change a source: curators their own, administrators also public ones of others."""
     role = context.person.role
-    if context.is_local or (role.allows(Role.CURATOR) and source.owner == context.person.name):
+    if context.is_local or (role.allows(Role.CURATOR) and registry.owner_of(source) == context.person.owner):
         return True
     return role.allows(Role.ADMINISTRATOR) and not source.is_private
 

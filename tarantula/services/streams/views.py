@@ -57,7 +57,7 @@ def add_view(context: ServiceContext, fields: Mapping[str, Any]) -> ViewRow:
 def add_source_view(context: ServiceContext, name: str) -> ViewRow:
     """Add a source to the person's dashboard, as the default view for its values."""
     with context.changing("view.add", "view", needed=Role.READER) as session:
-        source = registry.get(session, name, context.person.name)
+        source = registry.get(session, name, context.person.owner)
         return _row(_put(session, context, default_view(session, source)))
 
 
@@ -108,9 +108,10 @@ def arrange_views(context: ServiceContext, numbers: Sequence[int]) -> None:
 def list_shared_views(context: ServiceContext) -> list[ViewRow]:
     """Return the shared views of others whose sources the person may all see."""
     with context.reading() as session:
-        views = session.scalars(select(View).where(View.is_shared, View.owner != context.person.name).order_by(View.id))
+        others = View.is_shared & ~registry.is_owned(View, context.person.owner)
+        views = session.scalars(select(View).where(others).order_by(View.id))
         rows = [_row(view) for view in views]
-        visible = set(session.scalars(select(Source.name).where(registry.visible_to(context.person.name))))
+        visible = set(session.scalars(select(Source.name).where(registry.visible_to(context.person.owner))))
         return [row for row in rows if set(row.view.sources) <= visible]
 
 
@@ -136,27 +137,28 @@ def view_data(
     with context.reading() as session:
         # A page that stays open after its session has ended gets no more data.
         sessions.check_session(session, context.person, Role.READER)
-        return projection.project_view(session, config, context.person.name, begin, end, most, margin)
+        return projection.project_view(session, config, context.person.owner, begin, end, most, margin)
 
 
 def _own(session: Session, context: ServiceContext) -> list[View]:
-    chosen = select(View).where(View.owner == context.person.name).order_by(View.position, View.id.desc())
+    chosen = select(View).where(registry.is_owned(View, context.person.owner)).order_by(View.position, View.id.desc())
     return list(session.scalars(chosen))
 
 
 def _get(session: Session, context: ServiceContext, number: int) -> View:
     view = session.get(View, number)
-    if view is None or view.owner != context.person.name:
+    if view is None or registry.owner_of(view) != context.person.owner:
         raise NotFoundError("There is no view {number} on your dashboard.", number=number)
     return view
 
 
 def _put(session: Session, context: ServiceContext, config: ViewConfig) -> View:
-    own = select(func.count(), func.min(View.position)).where(View.owner == context.person.name)
+    own = select(func.count(), func.min(View.position)).where(registry.is_owned(View, context.person.owner))
     number, first = session.execute(own).one()
     if number >= MAX_DASHBOARD_VIEWS:
         raise ConflictError("A dashboard has at most {limit} views. Remove one first.", limit=MAX_DASHBOARD_VIEWS)
-    view = View(owner=context.person.name, position=(first or 0) - 1, is_shared=False)
+    owner = context.person.owner
+    view = View(owner=owner.name, owner_id=owner.account_id, position=(first or 0) - 1, is_shared=False)
     _write(view, config)
     session.add(view)
     session.flush()
@@ -174,7 +176,7 @@ def _row(view: View) -> ViewRow:
 def _check_parts(session: Session, context: ServiceContext, config: ViewConfig) -> None:
     """Refuse sources that the person cannot see, and fields that do not exist."""
     for name in config.sources:
-        source = registry.config_of(registry.get(session, name, context.person.name))
+        source = registry.config_of(registry.get(session, name, context.person.owner))
         known = {field.key for field in source.fields}
         for part in config.parts:
             if part.source == name and part.field not in known:
@@ -196,7 +198,7 @@ def _check_shareable(session: Session, config: ViewConfig) -> None:
 @contextmanager
 def _arranging(context: ServiceContext) -> Iterator[Session]:
     """Open a session for the layout of the person's own dashboard, which is not audited."""
-    context.person.check(Role.READER)
+    context.person.check(context.writing_role)
     with context.database.session() as session:
         sessions.check_session(session, context.person, Role.READER)
         yield session

@@ -97,7 +97,8 @@ class JudgedAlert(NamedTuple):
 
 def is_watched() -> ColumnElement[bool]:
     """Return the SQL condition for active alerts whose owner may see the source; alerts without an owner see all."""
-    may_see = or_(Source.is_private.is_(False), Source.owner == Alert.owner, Alert.owner == "")
+    is_same_owner = (Source.owner == Alert.owner) & Source.owner_id.is_not_distinct_from(Alert.owner_id)
+    may_see = or_(Source.is_private.is_(False), is_same_owner, Alert.owner == "")
     return Alert.is_on.is_(True) & may_see
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, delete, func, select, true, update
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import INSTALLATION, Owner
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import Message
 from tarantula.models import Alert, AlertMemory, Event, Firing, Series, Source
@@ -27,12 +28,12 @@ def alert_config(alert: Alert) -> AlertConfig:
     return AlertConfig.model_validate({**alert.configuration, "name": alert.name, "on": alert.is_on})
 
 
-def owned_by(person: str | None) -> ColumnElement[bool]:
+def owned_by(person: Owner | None) -> ColumnElement[bool]:
     """Return the SQL condition for the alerts of a person on sources that they may see; all if *person* is ``None``."""
-    return true() if person is None else (Alert.owner == person) & registry.visible_to(person)
+    return true() if person is None else registry.is_owned(Alert, person) & registry.visible_to(person)
 
 
-def get_alert(session: Session, number: int, person: str | None = None, *, to_change: bool = False) -> Alert:
+def get_alert(session: Session, number: int, person: Owner | None = None, *, to_change: bool = False) -> Alert:
     """Return an alert by its number; with *to_change*, lock it against concurrent judgement."""
     chosen = select(Alert).join(Source).where(Alert.id == number, owned_by(person))
     alert = session.scalar(chosen.with_for_update(of=Alert) if to_change else chosen)
@@ -42,7 +43,7 @@ def get_alert(session: Session, number: int, person: str | None = None, *, to_ch
 
 
 def list_alerts(
-    session: Session, person: str | None = None, source: str | None = None
+    session: Session, person: Owner | None = None, source: str | None = None
 ) -> Sequence[tuple[Alert, Source]]:
     """Return the alerts of a person with their sources, optionally of one source."""
     chosen = select(Alert, Source).join(Source).where(owned_by(person)).order_by(Source.name, Alert.id)
@@ -66,16 +67,16 @@ def add_alert(
     session: Session,
     source_name: str,
     values: Mapping[str, Any],
-    owner: str = "",
-    person: str | None = None,
+    owner: Owner = INSTALLATION,
+    person: Owner | None = None,
     now: int | None = None,
 ) -> Alert:
     """Store a new alert on a source that its owner may see, and start watching."""
     source = registry.get(session, source_name, person)
-    number = session.scalar(select(func.count()).select_from(Alert).where(Alert.owner == owner)) or 0
+    number = session.scalar(select(func.count()).select_from(Alert).where(registry.is_owned(Alert, owner))) or 0
     if number >= MAX_ALERTS_PER_PERSON:
         raise ConflictError("The limit is {limit} alerts per person. Remove one first.", limit=MAX_ALERTS_PER_PERSON)
-    alert = Alert(source_id=source.id, owner=owner)
+    alert = Alert(source_id=source.id, owner=owner.name, owner_id=owner.account_id)
     _write(alert, with_typed_literals(session, source, read_alert(values)))
     session.add(alert)
     session.flush()
@@ -84,7 +85,7 @@ def add_alert(
 
 
 def edit_alert(
-    session: Session, number: int, changes: Mapping[str, Any], person: str | None = None, now: int | None = None
+    session: Session, number: int, changes: Mapping[str, Any], person: Owner | None = None, now: int | None = None
 ) -> Alert:
     """Change some fields of an alert; if the condition changes or the alert is switched on, its state starts over."""
     alert = get_alert(session, number, person, to_change=True)
@@ -100,7 +101,7 @@ def edit_alert(
     return alert
 
 
-def remove_alert(session: Session, number: int, person: str | None = None) -> None:
+def remove_alert(session: Session, number: int, person: Owner | None = None) -> None:
     """Delete an alert with its firings."""
     session.delete(get_alert(session, number, person, to_change=True))
     session.flush()
@@ -158,7 +159,7 @@ def delivery_problem(firing: Firing) -> str:
 
 def list_firings(
     session: Session,
-    person: str | None = None,
+    person: Owner | None = None,
     *,
     alert: int | None = None,
     unseen: bool | None = None,
@@ -176,13 +177,13 @@ def list_firings(
     return [FiringRecord(*row) for row in session.execute(chosen.order_by(Firing.id.desc()).limit(limit))]
 
 
-def undismissed_count(session: Session, person: str) -> int:
+def undismissed_count(session: Session, person: Owner) -> int:
     """Return the number of firings that a person has not dismissed."""
     counted = select(func.count()).select_from(Firing).join(Alert).join(Source)
     return session.scalar(counted.where(owned_by(person), Firing.dismissed_at.is_(None))) or 0
 
 
-def dismiss_firings(session: Session, numbers: Iterable[int] | None, now: datetime, person: str | None = None) -> int:
+def dismiss_firings(session: Session, numbers: Iterable[int] | None, now: datetime, person: Owner | None = None) -> int:
     """Dismiss some or all firings of a person; return their number."""
     own = select(Firing.id).join(Alert).join(Source).where(owned_by(person), Firing.dismissed_at.is_(None))
     if numbers is not None:

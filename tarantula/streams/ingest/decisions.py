@@ -8,6 +8,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import Message
 from tarantula.models import PutAside, Source, SourceState
@@ -23,7 +24,7 @@ from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.values.value import Value, ValueParseError
 
 
-def accept_text(session: Session, number: int, who: str, person: str | None = None) -> Value:
+def accept_text(session: Session, number: int, who: str, person: Owner | None = None) -> Value:
     """Store a put-aside text as the value; the adapter learns its place again, and its usual range starts over."""
     row, source = _undecided(session, number, person)
     config = registry.config_of(source)
@@ -53,7 +54,7 @@ def accept_text(session: Session, number: int, who: str, person: str | None = No
     return value
 
 
-def dismiss_text(session: Session, number: int, who: str, person: str | None = None) -> None:
+def dismiss_text(session: Session, number: int, who: str, person: Owner | None = None) -> None:
     """Mark a put-aside text as not the value; the same text is not put aside again."""
     row, source = _undecided(session, number, person)
     _decide(row, AsideDecision.DISMISSED, who)
@@ -62,7 +63,7 @@ def dismiss_text(session: Session, number: int, who: str, person: str | None = N
     session.flush()
 
 
-def _undecided(session: Session, number: int, person: str | None) -> tuple[PutAside, Source]:
+def _undecided(session: Session, number: int, person: Owner | None) -> tuple[PutAside, Source]:
     chosen = select(PutAside, Source).join(Source, Source.id == PutAside.source_id)
     found = session.execute(
         chosen.where(PutAside.id == number, registry.visible_to(person)).with_for_update(of=PutAside)

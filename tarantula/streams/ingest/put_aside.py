@@ -9,6 +9,7 @@ from enum import StrEnum
 from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import Owner
 from tarantula.models import PutAside, Source
 from tarantula.streams.adapters.base import DoubtfulText
 from tarantula.streams.ingest.value_typing import clean_text
@@ -72,7 +73,7 @@ def confirm_doubts(session: Session, source_id: int, field: str, row: str, now: 
     )
 
 
-def pending_texts(session: Session, name: str | None = None, person: str | None = None) -> list[tuple[str, PutAside]]:
+def pending_texts(session: Session, name: str | None = None, person: Owner | None = None) -> list[tuple[str, PutAside]]:
     """Return undecided texts with the names of their sources, newest first."""
     chosen = select(Source.name, PutAside).join(Source, Source.id == PutAside.source_id)
     chosen = chosen.where(PutAside.decision.is_(None), visible_to(person))

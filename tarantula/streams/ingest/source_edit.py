@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import Owner
 from tarantula.models import Source, SourceState
 from tarantula.streams.ingest.type_change import ParsedTexts, apply_type_change, parse_history
 from tarantula.streams.sources import registry
@@ -15,7 +16,7 @@ from tarantula.streams.sources.registry import ProgressCallback
 
 
 def parse_history_for_edit(
-    session: Session, name: str, changes: Mapping[str, Any], person: str | None = None, **callbacks: ProgressCallback
+    session: Session, name: str, changes: Mapping[str, Any], person: Owner | None = None, **callbacks: ProgressCallback
 ) -> Sequence[ParsedTexts]:
     """Parse the history that some changes would convert: the slow part of `edit_source`, without a lock."""
     source = registry.get(session, name, person)
@@ -26,7 +27,7 @@ def edit_source(
     session: Session,
     name: str,
     changes: Mapping[str, Any],
-    person: str | None = None,
+    person: Owner | None = None,
     parsed: Sequence[ParsedTexts] = (),
 ) -> Source:
     """Change some fields of a source's configuration, and convert the history where a type changed.

@@ -10,10 +10,11 @@ from sqlalchemy import ColumnElement, delete, or_, select, true
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session, defer
 
+from tarantula.accounts.roles import INSTALLATION, Owner
 from tarantula.core import messages
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import Message
-from tarantula.models import Event, Forgotten, Level, Series, Source, SourceState, StaleLevel
+from tarantula.models import Alert, Event, Forgotten, Level, Series, Source, SourceState, StaleLevel, View
 from tarantula.streams.sources.config import (
     PERSONAL_PREFIX,
     SourceConfig,
@@ -47,12 +48,22 @@ def validated_config(source: Source) -> SourceConfig:
     return parse_source({"name": source.name, **source.configuration})
 
 
-def visible_to(person: str | None) -> ColumnElement[bool]:
+def is_owned(table: type[Source | Alert | View], owner: Owner) -> ColumnElement[bool]:
+    """Return the SQL condition for the rows of an owner."""
+    return (table.owner == owner.name) & table.owner_id.is_not_distinct_from(owner.account_id)
+
+
+def owner_of(row: Source | Alert | View) -> Owner:
+    """Return the owner of a row."""
+    return Owner(row.owner, row.owner_id)
+
+
+def visible_to(person: Owner | None) -> ColumnElement[bool]:
     """Return the SQL condition for sources that *person* sees; None, as on the command line, sees all."""
-    return true() if person is None else or_(Source.is_private.is_(False), Source.owner == person)
+    return true() if person is None else or_(Source.is_private.is_(False), is_owned(Source, person))
 
 
-def get(session: Session, name: str, person: str | None = None) -> Source:
+def get(session: Session, name: str, person: Owner | None = None) -> Source:
     """Return the source of that name; raise `NotThere` if *person* sees none."""
     query = select(Source).where(visible_to(person))
     source = session.scalar(query.where(Source.name == name)) if name.isascii() else None
@@ -66,12 +77,12 @@ def get(session: Session, name: str, person: str | None = None) -> Source:
     return source
 
 
-def list_under(session: Session, part: str = "", person: str | None = None) -> list[Source]:
+def list_under(session: Session, part: str = "", person: Owner | None = None) -> list[Source]:
     """Return the sources at or below a name such as ``weather``; all without one."""
     return list(session.scalars(select(Source).where(visible_to(person), *_conditions(part)).order_by(Source.name)))
 
 
-def find(session: Session, words: str, person: str | None = None, most: int = 50) -> list[Source]:
+def find(session: Session, words: str, person: Owner | None = None, most: int = 50) -> list[Source]:
     """Return sources that contain every word, or a prefix of it, in name, title, description or tags."""
     query = select(Source).where(visible_to(person), *_conditions(words=words))
     return list(session.scalars(query.order_by(Source.name).limit(most)))
@@ -91,11 +102,11 @@ def exists(session: Session, name: str) -> bool:
     return session.scalar(select(Source.id).where(Source.name == name)) is not None
 
 
-def add(session: Session, config: SourceConfig, owner: str = "") -> Source:
+def add(session: Session, config: SourceConfig, owner: Owner = INSTALLATION) -> Source:
     """Insert a new source, due immediately."""
-    _check_owner(config.name, owner)
+    _check_owner(config.name, owner.name)
     now = datetime.now(UTC)
-    source = Source(name=config.name, owner=owner, revision=0, created_at=now)
+    source = Source(name=config.name, owner=owner.name, owner_id=owner.account_id, revision=0, created_at=now)
     write_config(source, config, now)
     try:
         with session.begin_nested():
@@ -129,9 +140,13 @@ def settle_kinds(session: Session, source_id: int, config: SourceConfig) -> int:
     return source.revision
 
 
-def remove(session: Session, name: str, person: str | None = None) -> None:
+def remove(session: Session, name: str, person: Owner | None = None) -> None:
     """Delete a source with its whole history."""
-    source = get(session, name, person)
+    remove_row(session, get(session, name, person))
+
+
+def remove_row(session: Session, source: Source) -> None:
+    """Delete the row of a source with its whole history."""
     known = select(Series.id).where(Series.source_id == source.id).scalar_subquery()
     for table in (Event, Level, StaleLevel, Forgotten):
         session.execute(delete(table).where(table.series_id.in_(known)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from tarantula.accounts.roles import Owner
 from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history
 from tarantula.streams.adapters.rows import LONGEST_ROW_NAME
@@ -101,7 +102,7 @@ class ViewProjection:
 def project_view(
     session: Session,
     view: ViewConfig,
-    person: str | None,
+    person: Owner | None,
     begin: int,
     end: int,
     most: int = MAX_TRACK_POINTS,
@@ -149,7 +150,7 @@ def row_names(session: Session, source_id: int) -> list[str]:
     return list(session.scalars(rows))
 
 
-def _sources(session: Session, names: Sequence[str], person: str | None) -> dict[str, tuple[Source, SourceState]]:
+def _sources(session: Session, names: Sequence[str], person: Owner | None) -> dict[str, tuple[Source, SourceState]]:
     visible = (
         select(Source, SourceState)
         .join(SourceState, SourceState.source_id == Source.id)

@@ -9,8 +9,9 @@ from pydantic import BaseModel, Field
 
 from tarantula.accounts.credentials import MAX_PASSWORD_LENGTH, MIN_PASSWORD_LENGTH
 from tarantula.accounts.roles import Role
+from tarantula.accounts.tokens import SCOPES
 from tarantula.services import accounts, tokens
-from tarantula.services.accounts import AccountRow, AuditRow
+from tarantula.services.accounts import AccountRow, AuditRow, AuditVerification
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
@@ -50,7 +51,12 @@ class TokenRequest(BaseModel, extra="forbid"):
 
     name: str = Field(max_length=100, description="Its purpose.")
     role: Role = Role.READER
-    days: int | None = Field(default=None, ge=1, le=3660, description="Days until it expires; by default it does not.")
+    days: int | None = Field(
+        default=None, ge=0, le=3660, description="Days until it expires; 0: never. By default the installation's."
+    )
+    scopes: list[str] | None = Field(
+        default=None, max_length=20, description=f"Parts of the API it may use, by default all: {', '.join(SCOPES)}."
+    )
     account: str | None = Field(
         default=None, max_length=100, description="Its account; by default that of the request."
     )
@@ -87,9 +93,16 @@ def edit_account(context: RequestContext, name: Name, body: AccountChanges) -> A
 
 
 @router.delete("/people/{name}", summary="Remove an account", status_code=204, tags=["people"])
-def remove_account(context: RequestContext, name: Name) -> None:
-    """Remove an account with its sessions and tokens. For administrators."""
-    accounts.remove_account(context, name)
+def remove_account(
+    context: RequestContext,
+    name: Name,
+    give_to: Annotated[
+        str | None, Query(max_length=100, description="The account that gets its sources, views and alerts.")
+    ] = None,
+) -> None:
+    """Remove an account with its sessions and tokens. Its sources, views and alerts go to `give_to`; without it they
+    are deleted, except public sources, which the installation keeps. For administrators."""
+    accounts.remove_account(context, name, give_to)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])
@@ -101,7 +114,7 @@ def list_tokens(context: RequestContext) -> list[TokenRow]:
 @router.post("/tokens", summary="Create a token", status_code=201, tags=["people"])
 def add_token(context: RequestContext, body: TokenRequest) -> NewToken:
     """Create a token. Only this response contains its secret."""
-    return tokens.add_token(context, body.name, body.role, body.days, body.account)
+    return tokens.add_token(context, body.name, body.role, body.days, body.account, body.scopes)
 
 
 @router.delete("/tokens/{number}", summary="Revoke a token", status_code=204, tags=["people"])
@@ -120,3 +133,12 @@ def list_changes(
 ) -> ResultPage[AuditRow]:
     """Return the audit log, newest first. For administrators."""
     return accounts.list_audit(context, limit, before, who, subject)
+
+
+@router.get("/audit/verification", summary="Verify the audit log", tags=["people"])
+def verify_audit(
+    context: RequestContext,
+    head: Annotated[str, Query(max_length=100, description="The `head` of an earlier verification.")] = "",
+) -> AuditVerification:
+    """Verify the chain of hashes, and tell where it is broken. For administrators."""
+    return accounts.verify_audit(context, head)

@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import events, ui
 
 from tarantula.accounts.roles import Role
+from tarantula.accounts.tokens import SCOPES
 from tarantula.services import accounts, tokens
 from tarantula.services.accounts import AccountRow
 from tarantula.services.context import ServiceContext
@@ -20,7 +21,7 @@ from tarantula.web.format import format_moment
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 
-TOKEN_DAYS = {"30": "30", "365": "365", "": "∞"}
+TOKEN_DAYS = (30, 90, 365)
 
 
 def token_list(context: ServiceContext, rows: Sequence[TokenRow], back: str) -> None:
@@ -29,6 +30,7 @@ def token_list(context: ServiceContext, rows: Sequence[TokenRow], back: str) -> 
         TableColumn("account", _("Account")),
         TableColumn("name", _("Purpose")),
         TableColumn("role", _("Role")),
+        TableColumn("scopes", _("Scopes")),
         TableColumn("created_at", _("Created")),
         TableColumn("expires_at", _("Expires")),
         TableColumn("used_at", _("Last used")),
@@ -47,18 +49,23 @@ def token_list(context: ServiceContext, rows: Sequence[TokenRow], back: str) -> 
 def new_token_dialog(context: ServiceContext, back: str) -> None:
     """Ask for the purpose of a token, create it, and show its secret once."""
     roles = {str(role): _(role) for role in Role if context.person.role.allows(role)}
+    default = context.installation.token_days
 
     async def create() -> None:
         with notify_errors():
-            days_valid = int(days.value) if days.value else None
-            created = await run_in_thread(tokens.add_token, context, name.value, Role(role.value), days_valid)
+            created = await run_in_thread(
+                tokens.add_token, context, name.value, Role(role.value), int(days.value), scopes=scopes.value
+            )
             prompt.close()
             _show_secret(created, back)
 
     with dialog(_("New token")) as prompt:
         name = text_field(_("Purpose"))
         role = select_field(_("Role"), roles, Role.READER)
-        days = select_field(_("Valid for (days)"), TOKEN_DAYS, "365")
+        choices = {str(number): str(number) for number in sorted({*TOKEN_DAYS, default} - {0})}
+        days = select_field(_("Valid for (days)"), {**choices, "0": "∞"}, str(default))
+        scopes = ui.select(list(SCOPES), label=_("Scopes (all if empty)"), value=[], multiple=True)
+        scopes.classes("w-full").props("outlined dense")
         dialog_buttons(prompt, _("Create"), create, "key")
     prompt.open()
 
@@ -78,6 +85,7 @@ def _token_row(token: TokenRow) -> dict[str, Any]:
         "account": token.account,
         "name": token.name,
         "role": _(token.role),
+        "scopes": ", ".join(token.scopes) if token.scopes else _("all"),
         "created_at": format_moment(token.created_at),
         "expires_at": format_moment(token.expires_at),
         "used_at": format_moment(token.used_at),
@@ -108,7 +116,7 @@ def _password(context: ServiceContext) -> None:
         with notify_errors():
             await run_in_thread(accounts.change_password, context, old.value, new.value)
             old.value = new.value = ""
-            notify_done(_("The password is changed, and sessions in other browsers have ended."))
+            notify_done(_("The password is changed. Other sessions have ended, and your tokens are revoked."))
 
     with ui.column().classes("w-full max-w-sm"):
         old = password_field(_("Current password"), "current-password")
@@ -144,7 +152,7 @@ def people_page(context: ServiceContext) -> None:
     ]
     table = data_table(columns, [_row(row) for row in rows], _("People"), key="name")
     table.on("edit", lambda event: _edit_dialog(context, event))
-    table.on("remove", lambda event: _removal_dialog(context, event))
+    table.on("remove", lambda event: _removal_dialog(context, event, [row.name for row in rows]))
     subheading(_("Tokens"))
     token_list(context, tokens.list_tokens(context), "/people")
 
@@ -210,15 +218,18 @@ def _edit_dialog(context: ServiceContext, event: events.GenericEventArguments) -
     prompt.open()
 
 
-def _removal_dialog(context: ServiceContext, event: events.GenericEventArguments) -> None:
+def _removal_dialog(context: ServiceContext, event: events.GenericEventArguments, names: Sequence[str]) -> None:
     name = str(event.args["name"])
+    heirs = {"": _("No account"), **{other: other for other in names if other != name}}
 
     async def remove() -> None:
         with notify_errors():
-            await run_in_thread(accounts.remove_account, context, name)
+            await run_in_thread(accounts.remove_account, context, name, heir.value or None)
             ui.navigate.to("/people")
 
     with dialog(_("Remove {name}?", name=name)) as prompt:
         ui.label(_("Its sessions and tokens end. Its changes stay in the audit log."))
+        heir = select_field(_("Account that gets its sources, views and alerts"), heirs, "")
+        ui.label(_("Without an account to go to, they are deleted, except public sources.")).classes("text-sm")
         dialog_buttons(prompt, _("Remove"), remove, "delete")
     prompt.open()

@@ -11,6 +11,7 @@ from tarantula.accounts.roles import Role
 from tarantula.services import accounts
 from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
+from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.forms import text_field
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment
@@ -25,6 +26,7 @@ def audit_page(context: ServiceContext, who: str = "", subject: str = "", before
     """Show the audit log, newest first, optionally of one account or subject."""
     heading(_("Audit log"))
     _filters(who, subject)
+    _verification(context)
     found = accounts.list_audit(context, ROWS_PER_PAGE, before, who, subject)
     columns = [
         TableColumn("at", _("When")),
@@ -49,6 +51,17 @@ def _filters(who: str, subject: str) -> None:
         by = text_field(_("Account"), who).on("keydown.enter", apply_filters).classes("sm:w-48")
         to = text_field(_("Subject"), subject).on("keydown.enter", apply_filters).classes("sm:w-64")
         ui.button(_("Filter"), icon="search", on_click=apply_filters)
+
+
+def _verification(context: ServiceContext) -> None:
+    async def verify() -> None:
+        with notify_errors():
+            found = await run_in_thread(accounts.verify_audit, context)
+            result.text = _(found.problem) if found.problem else _("The log is whole. Head: {head}", head=found.head)
+
+    with ui.row().classes("items-center"):
+        ui.button(_("Verify the log"), icon="link", on_click=verify).props("flat")
+        result = ui.label().classes("break-all").props('role="status"')
 
 
 def _address(who: str, subject: str, before: str | None) -> str:

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
 from tarantula.accounts import accounts
-from tarantula.accounts.login import TooManyLogins
-from tarantula.web.auth import SESSION_COOKIE, Authenticator, session_cookie
+from tarantula.accounts.login import DEVICE_LIFETIME, TooManyLogins
+from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)
@@ -48,13 +48,18 @@ def log_in(
     """Log in with name and password."""
     authenticator: Authenticator = request.state.authenticator
     try:
-        secret = authenticator.log_in(name, password, request.client.host if request.client else "")
+        device = request.cookies.get(DEVICE_COOKIE)
+        secret = authenticator.log_in(name, password, request.client.host if request.client else "", device)
     except TooManyLogins as error:
         texts = _("Too many failed logins. Try again in {seconds} seconds.", seconds=error.seconds)
         return _login_form(request, next, name, texts, status=429, headers={"Retry-After": str(error.seconds)})
     if secret is None:
         return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
-    return _start_session(request, secret, local_path(next))
+    answer = _start_session(request, secret, local_path(next))
+    if known := authenticator.remember_device(secret, device):
+        seconds, secure = int(DEVICE_LIFETIME.total_seconds()), request.url.scheme == "https"
+        answer.headers.append("set-cookie", session_cookie(known, secure=secure, name=DEVICE_COOKIE, seconds=seconds))
+    return answer
 
 
 @router.post("/logout")

@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, Response
 from starlette.routing import Route
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.picker.client import PickerClient
 from tarantula.streams.picker.page import PickerPage
@@ -31,7 +32,7 @@ MAX_PAGES_PER_ACCOUNT = 4
 @dataclass(slots=True)
 class _OpenPage:
     page: PickerPage
-    owner: str
+    owner: Owner
     expires_at: float
 
 
@@ -45,7 +46,7 @@ class OpenPages:
     def __len__(self) -> int:
         return len(self._pages)
 
-    def put(self, page: PickerPage, owner: str) -> str:
+    def put(self, page: PickerPage, owner: Owner) -> str:
         """Store a page of an account; return its key."""
         self._close_expired()
         own_keys = [key for key, page in self._pages.items() if page.owner == owner]

@@ -95,7 +95,7 @@ class PickerService:
     async def open(self, person: Person, answer: SourceResponse, policy: EgressPolicy) -> tuple[str, PickerPage]:
         """Open a page in the sandbox; return its key and the page."""
         page = await asyncio.to_thread(PickerPage.from_response, answer, policy)
-        return self.pages.put(page, person.name), page
+        return self.pages.put(page, person.owner), page
 
 
 def _validated_fields(request: PageRequest) -> SourceRequest:
