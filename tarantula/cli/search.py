@@ -136,7 +136,9 @@ def index(
         number = updater.index.searcher().num_docs
     console().print(f"{number:,} documents are in the index.")
     if updater.unreadable:
-        console().print(f"Not in the index, because their records could not be read: {updater.unreadable:,}.")
+        console().print(f"Not in the index, because they could not be read: {updater.unreadable:,}.")
+        for url, reason in updater.stopped:
+            console().print(f"{url}: {reason.code}: {reason.sentence()}", markup=False, highlight=False)
         raise typer.Exit(EXIT_INCOMPLETE)
 
 

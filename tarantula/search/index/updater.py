@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
 from tarantula.models import Item
 from tarantula.search.index.indexer import Indexer
@@ -65,6 +66,11 @@ class IndexUpdater:
     def unreadable(self) -> int:
         """Number of documents whose text could not be read from the archive."""
         return self._reader.unreadable
+
+    @property
+    def stopped(self) -> list[tuple[str, Reason]]:
+        """URLs of documents whose parser exceeded its limits, and why."""
+        return self._reader.stopped
 
     def step(self) -> UpdateStep:
         """Process the next journal entries; after an error the next step processes them again."""

@@ -9,18 +9,22 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-import pypdfium2
 from py3langid import rank
 from turbohtml import Document, Element
 
+from tarantula.core.limited_worker import ParserLimitError, run_limited
 from tarantula.core.urls import key_of
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.links.markup import base_of, parse_html
 from tarantula.links.resolve import resolve_references
 from tarantula.search.texts.similarity import signature_of
 from tarantula.search.texts.words import STEMMERS
+
+if TYPE_CHECKING:
+    import pypdfium2
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +109,7 @@ def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
     document = parse_html(body.replace(b"</a><a", b"</a> <a"), encoding_by_label(charset), positions=False)
     for hidden in document.find_all("noscript"):
         hidden.decompose()
-    title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADING_TAGS)]
+    title, headings = _text_of(document.find("title")), list(_headings(document))
     anchors = list(_anchors(document, url))
     lines = _lines(_body_text(document))
     for boilerplate in document.select(BOILERPLATE_SELECTOR):
@@ -123,6 +127,16 @@ def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
         language=language_of(text, article.lang),
         anchors=anchors,
     )
+
+
+def _headings(document: Document) -> Iterator[str]:
+    length = 0
+    for heading in document.find_all(HEADING_TAGS):
+        yield (text := heading.text)
+        # Headings within headings repeat their text: without a limit the sum would grow with the square of the page.
+        length += len(text)
+        if length > LONGEST_TEXT:
+            return
 
 
 def _anchors(document: Document, url: str) -> Iterator[tuple[str, str]]:
@@ -161,17 +175,29 @@ def _collapse_spaces(text: str) -> str:
 
 
 def extract_pdf(body: bytes, url: str, charset: str | None) -> ExtractedText:
-    """Extract the text of a PDF."""
-    with closing(pypdfium2.PdfDocument(body)) as document:
-        title = " ".join(str(document.get_metadata_value("Title")).split())
-        text = "\n".join(_pages(document))
+    """Extract the text of a PDF in a worker process; raise `ParserLimitError` if it exceeds the limits."""
+    found = run_limited("pdf", {}, body)
+    title, text = str(found["title"]), str(found["text"])
     return ExtractedText(title=title, main=text, language=language_of(text))
 
 
+def extract_pdf_data(data: dict[str, Any], body: bytes) -> dict[str, str]:
+    """Return title and text of a PDF; runs in a worker process."""
+    import pypdfium2
+
+    with closing(pypdfium2.PdfDocument(body)) as document:
+        title = " ".join(str(document.get_metadata_value("Title")).split())
+        return {"title": title[:LONGEST_TEXT], "text": "\n".join(_pages(document))}
+
+
 def _pages(document: pypdfium2.PdfDocument) -> Iterator[str]:
+    length = 0
     for number in range(min(len(document), MOST_PDF_PAGES)):
         with closing(document[number]) as page, closing(page.get_textpage()) as text:
-            yield str(text.get_text_bounded()).replace("\r\n", "\n")
+            yield (found := str(text.get_text_bounded()).replace("\r\n", "\n"))
+        length += len(found)
+        if length > LONGEST_TEXT:
+            return
 
 
 def extract_plain(body: bytes, url: str, charset: str | None) -> ExtractedText:
@@ -189,12 +215,17 @@ EXTRACTORS: dict[str, Callable[[bytes, str, str | None], ExtractedText]] = {
 
 
 def extract_text(body: bytes, media_type: str | None, url: str, charset: str | None) -> ExtractedText | None:
-    """Extract the text of a document; None if its type is not supported or its parser fails."""
+    """Extract the text of a document; None if its type is not supported or its parser fails.
+
+    Raise `ParserLimitError` if its parser exceeds the limits of a worker process.
+    """
     reader = EXTRACTORS.get(media_type or "")
     if reader is None or len(body) > LARGEST_BODY_BYTES:
         return None
     try:
         content = reader(body, url, charset)
+    except ParserLimitError:
+        raise
     except Exception as error:
         # A hostile file may raise anything in its parser; other documents must still be read.
         logger.warning("Cannot extract text from %s (%s: %s): not searchable.", url, type(error).__name__, error)

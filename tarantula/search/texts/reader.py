@@ -12,6 +12,8 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.core.limited_worker import ParserLimitError
+from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, ReadText
 from tarantula.search.texts.content import EXTRACTORS, ExtractedText, extract_text
@@ -27,6 +29,9 @@ RENDERED_TYPE = "text/html"
 DOCUMENTS_PER_TRANSACTION = 200
 """Documents read before they are stored."""
 
+MOST_LISTED = 1_000
+"""Documents whose parser was stopped that are remembered."""
+
 IS_SEARCHABLE = IS_COLLECTED & Document.type.in_(EXTRACTORS)
 """Condition for documents with searchable text."""
 
@@ -38,7 +43,9 @@ class TextReader:
         self._items = installation.items
         self._database = database
         self.unreadable = 0
-        """Number of documents whose record could not be read."""
+        """Number of documents whose record could not be read, or whose parser was stopped."""
+        self.stopped: list[tuple[str, Reason]] = []
+        """URLs of documents whose parser exceeded its limits, and why; the first `MOST_LISTED`."""
 
     def read(self, entries: Iterable[JournalRecord]) -> int:
         """Read the documents of journal entries; return how many had a text."""
@@ -78,6 +85,10 @@ class TextReader:
                     content = _content(records, document, capture) if capture is not None else None
                 except DatabaseUnavailableError:
                     raise
+                except ParserLimitError as error:
+                    self.stopped += [(document.url, error.reason)] if len(self.stopped) < MOST_LISTED else []
+                    unreadable.append(f"{document.url}: {error}")
+                    continue
                 except TarantulaError as error:
                     unreadable.append(f"{document.url}: {error}")
                     continue
