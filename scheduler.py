@@ -9,6 +9,7 @@ from threading import Event
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.permissions import restrict_new_files
 from tarantula.core.process import log_to_stdout
 from tarantula.core.termination import note_sigterm
 from tarantula.lifecycle.daemon import running_daemon
@@ -17,6 +18,7 @@ from tarantula.lifecycle.daemon import running_daemon
 def main() -> None:
     """Run until somebody ends it."""
     ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
+    restrict_new_files()
     log_to_stdout()
     over = Event()
     signal.signal(signal.SIGINT, lambda *_: over.set())

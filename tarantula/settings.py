@@ -7,7 +7,9 @@ or read streams, and only for these. Components that are named here are added to
 from __future__ import annotations
 
 from tarantula.core.config import Config
+from tarantula.core.permissions import restrict_new_files
 
+restrict_new_files()
 _installation = Config()
 
 BOT_NAME = "tarantula"

@@ -64,6 +64,8 @@ RESET_DATABASE = """
 
 # In containers, tests run as root. The pages that they render are their own.
 os.environ.setdefault("TARANTULA_RENDER_AS_ROOT", "1")
+# As the program's entry points do: files that tests write in a home need not be restricted, which is logged.
+os.umask(0o077)
 hypothesis.settings.register_profile("shared-machine", deadline=None)
 hypothesis.settings.load_profile("shared-machine")
 

@@ -26,7 +26,7 @@ from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item
 from tarantula.store.warc_check import FileCheck, ReadCallback, check_file
 from tarantula.store.warc_files import READ_BACK_STATES, VERIFIABLE_STATES, FileSummary, files_of_item, mark_file
-from tarantula.store.warc_positions import PositionSpool
+from tarantula.store.warc_positions import ItemPositions
 
 logger = logging.getLogger(__name__)
 
@@ -135,8 +135,8 @@ def verify_item(
             result.elsewhere = str(error)
             return result
     archive = installation.items / urn / "archive"
-    with PositionSpool(database, item.id) as spool:
-        closed = _files_of(database, urn, spool.names, result)
+    with ItemPositions(database, item.id) as rows:
+        closed = _files_of(database, urn, rows.names, result)
         files = [file for file in closed if not _is_fresh(file, since)]
         result.already = len(closed) - len(files)
         total, done = sum(_size_of(archive / file.name) for file in files), 0
@@ -148,7 +148,7 @@ def verify_item(
             limiter(number)
 
         for file in files:
-            result.files.append(_verify(database, item, file, archive, spool, on_read, full))
+            result.files.append(_verify(database, item, file, archive, rows, on_read, full))
     known = {*result.unread, *(file.name for file in closed)}
     result.unknown = sorted(path.name for path in archive.glob("*.warc.gz") if path.name not in known)
     result.lost_bodies = settle_item(database, urn)
@@ -164,8 +164,8 @@ def verify_file(
         item = session.get(Item, file.item_id) if file is not None else None
     if file is None or item is None:
         return None
-    with PositionSpool(database, item.id, file.name) as spool:
-        result = _verify(database, item, file, installation.items / item.urn / "archive", spool, limiter)
+    with ItemPositions(database, item.id, file.name) as rows:
+        result = _verify(database, item, file, installation.items / item.urn / "archive", rows, limiter)
     settle_item(database, item.urn)
     return result
 
@@ -250,13 +250,21 @@ def _verify(
     item: Item,
     file: WarcFile,
     archive: Path,
-    spool: PositionSpool,
+    rows: ItemPositions,
     limiter: ReadCallback,
     full: bool = False,
 ) -> FileResult:
     # The size of an open file is that of its synced part.
     size = None if file.state == WarcFileState.OPEN else file.size
-    check = check_file(archive / file.name, lambda: spool.positions(file.name), size, file.sha256, limiter, full=full)
+    check = check_file(
+        archive / file.name,
+        lambda: rows.positions(file.name),
+        size,
+        file.sha256,
+        limiter,
+        full=full,
+        boundaries=lambda: rows.boundaries(file.name),
+    )
     state = WarcFileState.VERIFIED
     if check.problem:
         state = WarcFileState.MISSING if check.size is None else WarcFileState.DAMAGED

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.permissions import restrict_new_files
 from tarantula.core.process import raise_open_files_limit
 from tarantula.core.termination import raise_on_sigterm
 
@@ -29,6 +30,7 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command and exit with its code."""
+    restrict_new_files()
     raise_open_files_limit()
     # SQLAlchemy logs queries that Ctrl-C interrupts; users cannot do anything about them.
     logging.getLogger("sqlalchemy").addHandler(logging.NullHandler())

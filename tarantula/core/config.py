@@ -17,6 +17,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.permissions import restrict_home
 from tarantula.core.times import parse_duration, parse_zone, zone_named
 
 PYWB_CONFIG = """\
@@ -73,8 +74,13 @@ class Config(BaseSettings):
     """Period within which a daemon reads every stored WARC file back; empty or ``0``: never."""
     fixity_rate: PositiveFloat = 20.0
     """Megabytes per second that a daemon reads for this."""
+    group_access: bool = False
+    """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""
     """Additional stream adapters, as ``name=package.module.Class``, separated by semicolons."""
+
+    web_components: bool = False
+    """Whether administrators may enter import paths and all Scrapy settings in the pages and the API."""
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -164,7 +170,10 @@ class Config(BaseSettings):
     def make_home(self) -> Path:
         """Create the home directory and check that it is writable."""
         try:
-            self.items.mkdir(parents=True, exist_ok=True)
+            self.home.parent.mkdir(parents=True, exist_ok=True)
+            self.home.mkdir(mode=0o750 if self.group_access else 0o700, exist_ok=True)
+            self.items.mkdir(exist_ok=True)
+            restrict_home(self.home, group_access=self.group_access)
             probe = self.home / ".writable"
             probe.touch()
             probe.unlink(missing_ok=True)

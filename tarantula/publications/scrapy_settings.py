@@ -1,6 +1,13 @@
-"""Scrapy settings that have no effect on a collection, and the field or command that does the same."""
+"""Scrapy settings of a publication: those without effect, and those that the pages and the API may change."""
 
 from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tarantula.core.messages import Message
 
 _FRONTIER = "Items keep their queue in the database; continue one with `tarantula item resume URN`."
 _RETRIES = "The frontier retries documents by itself, and keeps them in the database."
@@ -34,3 +41,75 @@ def ineffective_setting(name: str) -> str | None:
         if name == known or (known.endswith("_") and name.startswith(known)):
             return f"The setting {name} has no effect on a collection. {hint}"
     return None
+
+
+def _number(least: int, most: int) -> Callable[[str, Any], None]:
+    """Return a validator of whole numbers from *least* to *most*."""
+
+    def check(name: str, value: Any) -> None:
+        if type(value) is not int or not least <= value <= most:
+            raise ValueError(
+                Message(
+                    "The setting {name} must be a whole number from {least} to {most}.",
+                    name=name,
+                    least=least,
+                    most=most,
+                )
+            )
+
+    return check
+
+
+def _boolean(name: str, value: Any) -> None:
+    if type(value) is not bool:
+        raise ValueError(Message("The setting {name} must be true or false.", name=name))
+
+
+def _header_value(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not _HEADER_VALUE.fullmatch(value):
+        raise ValueError(
+            Message("The setting {name} must be one line of at most 200 letters, digits and signs of ASCII.", name=name)
+        )
+
+
+_HEADER_VALUE = re.compile(r"[!-~](?:[ -~]{0,198}[!-~])?")
+WEB_SETTINGS: Mapping[str, Callable[[str, Any], None]] = {
+    # Over all servers: the frontier limits the requests to each one, whatever this is.
+    "CONCURRENT_REQUESTS": _number(1, 256),
+    "DOWNLOAD_VERIFY_CERTIFICATES": _boolean,
+    "LOGSTATS_INTERVAL": _number(10, 86_400),
+    "PLAYWRIGHT_DEFAULT_NAVIGATION_TIMEOUT": _number(1_000, 300_000),
+    "STATS_DUMP": _boolean,
+    "USER_AGENT": _header_value,
+}
+"""Settings that the pages and the API may set, with validators of their values.
+
+None of them is an import path, a file or a command. All others are for the command line.
+"""
+
+
+def check_web_settings(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Raise `ValueError` if an allowed setting that is not *stored* as it is has an invalid value."""
+    for name in _changed(settings, stored):
+        if name in WEB_SETTINGS and name in settings:
+            WEB_SETTINGS[name](name, settings[name])
+
+
+def privileged_change(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> str | None:
+    """Return the first setting outside `WEB_SETTINGS` that differs from the *stored* ones; None if there is none.
+
+    A stored setting without effect may be removed.
+    """
+    for name in _changed(settings, stored):
+        if name not in WEB_SETTINGS and (name in settings or ineffective_setting(name) is None):
+            return name
+    return None
+
+
+def _changed(settings: Mapping[str, Any], stored: Mapping[str, Any]) -> list[str]:
+    return [name for name in {**stored, **settings} if _json(settings, name) != _json(stored, name)]
+
+
+def _json(settings: Mapping[str, Any], name: str) -> str | None:
+    # Python takes 1, 1.0 and true for equal.
+    return json.dumps(settings[name], sort_keys=True) if name in settings else None

@@ -32,6 +32,11 @@ class ServiceContext:
         """Name of the account whose view of private sources and alerts applies; ``None`` shows those of all."""
         return None if self.is_local else self.person.name
 
+    @property
+    def may_run_code(self) -> bool:
+        """Whether the person may name code to run: on the command line, or as an administrator if this is enabled."""
+        return self.is_local or (self.installation.web_components and self.person.role.allows(Role.ADMINISTRATOR))
+
     @contextmanager
     def reading(self, needed: Role = Role.READER) -> Iterator[Session]:
         """Open a read-only session, if the person has the role *needed*."""

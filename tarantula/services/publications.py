@@ -10,13 +10,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import Role
+from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core import validation
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ItemState
+from tarantula.frontier.strategies import STRATEGIES
 from tarantula.lifecycle.coordinator import check_can_begin
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import Item, Publication
@@ -25,7 +26,12 @@ from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
 from tarantula.publications.registry import next_due_of
-from tarantula.publications.scrapy_settings import ineffective_setting
+from tarantula.publications.scrapy_settings import (
+    WEB_SETTINGS,
+    check_web_settings,
+    ineffective_setting,
+    privileged_change,
+)
 from tarantula.publications.spider_names import check_new_name
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
@@ -99,12 +105,13 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
         PublicationConfig.model_validate(dict(fields))
     except ValidationError as error:
         errors = validation.messages_by_field(error, PublicationConfig.model_fields)
-    if "settings" not in errors and isinstance(settings := fields.get("settings"), dict):
-        try:
-            _check_settings(settings)
-        except TarantulaError as error:
-            errors["settings"] = str(error)
     with context.reading() as session:
+        stored = _stored_fields(session, name)
+        for check in (_check_strategy, _check_settings):
+            try:
+                check(context, fields, stored)
+            except TarantulaError as error:
+                errors = {**error.fields, **errors}
         try:
             get_profile(session, str(fields.get("profile", "everything")))
         except TarantulaError as error:
@@ -124,7 +131,7 @@ def check_fields(context: ServiceContext, fields: Mapping[str, Any], name: str |
 def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
     """Store a new publication; return its name."""
     config = read_config({**fields, "name": name})
-    _check_settings(config.settings)
+    _check_privileged_fields(context, config.model_dump())
     _check_new_name(config.name)
     with context.changing("publication.add", config.name) as session:
         registry.add_publication(session, config)
@@ -137,15 +144,70 @@ def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
     with context.changing("publication.edit", name, changes=changes) as session:
         before = registry.config_of(registry.get_publication(session, name)).model_dump(mode="json")
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
-        _check_settings(after["settings"], before["settings"])
+        _check_privileged_fields(context, after, before)
         changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
 
 
-def _check_settings(settings: Mapping[str, Any], stored: Mapping[str, Any] | None = None) -> None:
-    """Reject new Scrapy settings that have no effect on a collection; those that are *stored* already may stay."""
-    for name in settings.keys() - (stored or {}).keys():
+def _check_privileged_fields(
+    context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any] | None = None
+) -> None:
+    """Raise an error for fields that this person may not write; *stored* values may stay as they are."""
+    _check_strategy(context, fields, stored or {})
+    _check_settings(context, fields, stored or {})
+
+
+def _check_strategy(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Reject the import path of a strategy from the pages and the API."""
+    name = fields.get("strategy")
+    if context.may_run_code or not isinstance(name, str) or name in STRATEGIES or name == stored.get("strategy"):
+        return
+    message = Message(
+        "The crawl order {name!r} is an import path, which can be set only on the command line, "
+        "with `tarantula publication edit --strategy`. Choose {strategies}.",
+        name=name[:80],
+        strategies=", ".join(STRATEGIES),
+    )
+    raise NotAllowed(message, fields={"strategy": message})
+
+
+def _check_settings(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
+    """Reject Scrapy settings that have no effect on a collection, that run code, or with invalid values."""
+    settings, before = fields.get("settings"), stored.get("settings") or {}
+    if not isinstance(settings, dict):
+        return
+    for name in settings.keys() - before.keys():
         if (complaint := ineffective_setting(name)) is not None:
-            raise TarantulaError(complaint)
+            raise TarantulaError(complaint, fields={"settings": complaint})
+    if context.may_run_code:
+        return
+    if (changed := privileged_change(settings, before)) is not None:
+        message = _privileged_setting_message(changed, is_stored=changed in before)
+        raise NotAllowed(message, fields={"settings": message})
+    try:
+        check_web_settings(settings, before)
+    except ValueError as error:
+        raise TarantulaError(str(error), fields={"settings": str(error)}) from error
+
+
+def _privileged_setting_message(name: str, *, is_stored: bool) -> Message:
+    if is_stored:
+        return Message(
+            "The setting {name} can be changed or removed only on the command line, with "
+            "`tarantula publication edit --set` or `--unset`. Leave it as it is.",
+            name=name[:80],
+        )
+    return Message(
+        "The setting {name} can be set only on the command line, with `tarantula publication edit --set`. "
+        "Here these can be set: {allowed}.",
+        name=name[:80],
+        allowed=", ".join(WEB_SETTINGS),
+    )
+
+
+def _stored_fields(session: Session, name: str | None) -> dict[str, Any]:
+    """Return the fields of a stored publication; empty if there is none, or if its configuration cannot be read."""
+    row = session.scalar(select(Publication).where(_has_name(name))) if name and name.isascii() else None
+    return {"strategy": row.configuration.get("strategy"), "settings": row.configuration.get("settings")} if row else {}
 
 
 def _check_new_name(name: str) -> None:
@@ -160,6 +222,8 @@ def copy(context: ServiceContext, name: str, new_name: str) -> None:
     _check_new_name(new_name)
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
+        harmless = {key: value for key, value in config.settings.items() if ineffective_setting(key) is not None}
+        _check_privileged_fields(context, config.model_dump(), {"settings": harmless})
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 
@@ -182,6 +246,8 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
         for config in configs:
             if not session.scalar(select(exists().where(_has_name(config.name)))):
                 _check_new_name(config.name)
+            if not context.may_run_code:
+                _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
             store(session, config)
     return names
 
@@ -200,6 +266,8 @@ def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[st
     name = str(fields.get("name") or PLACEHOLDER_NAME)
     config = read_config({**fields, "name": name if _is_valid_name(name) else PLACEHOLDER_NAME})
     with context.reading() as session:
+        # A setting may name rules to import.
+        _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
         scope = scope_of(session, config, session.scalar(select(Publication.id).where(_has_name(config.name))))
     verdicts = [(url, scope.explain(url, depth=depth)) for url in urls]
     return [

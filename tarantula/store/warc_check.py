@@ -55,6 +55,9 @@ class StoredPosition(NamedTuple):
 PositionSource = Callable[[], Iterable[StoredPosition]]
 """Returns the records that rows name, in file order; it is called again if the file is damaged."""
 
+BoundarySource = Callable[[], Iterable[int]]
+"""Returns, in order, twice the offset where each record that rows name begins, and twice that of its end plus one."""
+
 
 class LostBodies:
     """Rows whose records cannot be read, in little memory: a lost file may have had a million."""
@@ -108,17 +111,19 @@ def check_file(
     on_read: ReadCallback = lambda _: None,
     *,
     full: bool = False,
+    boundaries: BoundarySource | None = None,
 ) -> FileCheck:
     """Read a file once, and compare it with the rows and, if they are known, with its *size* and SHA-256 *digest*.
 
     If the digest is known, the records are not decompressed unless *full*: the rows must name the beginnings and ends
-    of gzip members. Otherwise each record is compared with its digest and its rows. A damaged file is read again,
-    record by record, to find out which rows have lost their records. Raise an error if the file cannot be opened for a
-    reason that says nothing about its content.
+    of gzip members. For this their *boundaries* suffice, if there is a cheaper source of them. Otherwise each record is
+    compared with its digest and its rows. A damaged file is read again, record by record, to find out which rows have
+    lost their records. Raise an error if the file cannot be opened for a reason that says nothing about its content.
     """
     try:
         with FileIO(path) as file:
-            return _check_open(file, positions, size, digest, on_read, full or digest is None)
+            checked = boundaries or partial(_boundaries, positions)
+            return _check_open(file, positions, checked, size, digest, on_read, full or digest is None)
     except OSError as error:
         if error.errno not in (ENOENT, ENOTDIR):
             raise TarantulaError(
@@ -131,22 +136,31 @@ def check_file(
 
 
 def _check_open(
-    file: FileIO, positions: PositionSource, size: int | None, digest: str | None, on_read: ReadCallback, full: bool
+    file: FileIO,
+    positions: PositionSource,
+    boundaries: BoundarySource,
+    size: int | None,
+    digest: str | None,
+    on_read: ReadCallback,
+    full: bool,
 ) -> FileCheck:
     sha, lost, records, problem = sha256(), LostBodies(), None, ""
+    members = None if full else _MemberCheck(file, boundaries())
 
-    def hash_chunk(chunk: bytes) -> None:
+    def check_chunk(chunk: bytes) -> None:
         sha.update(chunk)
+        if members is not None:
+            members.feed(chunk)
         on_read(len(chunk))
 
-    stream = _Stream(file, CHUNK_BYTES, hash_chunk)
+    stream = _Stream(file, CHUNK_BYTES, check_chunk)
     try:
         if full:
             records = _check_records(stream, iter(positions()))
         else:
             stream.read_to_end()
         _check_whole(stream.size, sha.hexdigest(), size, digest)
-        if not full:
+        if members is not None and not members.is_sound():
             _check_positions(file, positions(), stream.size)
     except DamagedFile as damage:
         problem = str(damage)
@@ -235,23 +249,60 @@ def _check_records(stream: _Stream, positions: Iterator[StoredPosition]) -> int:
     return records
 
 
-def _check_positions(file: FileIO, positions: Iterable[StoredPosition], size: int) -> None:
-    """Check that each row names the beginning and the end of gzip members."""
-    read, begin, data, last = partial(pread, file.fileno(), CHUNK_BYTES), 0, b"", -1
+class _MemberCheck:
+    """Comparison of boundaries that rows name with those of the gzip members, while the file is read."""
 
-    def is_record(offset: int) -> bool:
-        nonlocal begin, data, last
-        # The rows are in file order: a chunk serves hundreds of them.
-        if not begin <= offset <= last:
-            begin, data = offset, read(offset)
-            last = begin + len(data) - len(GZIP_MAGIC)
-        return data.startswith(GZIP_MAGIC, offset - begin)
+    def __init__(self, file: FileIO, boundaries: Iterable[int]) -> None:
+        self._file = file
+        self._left = iter(boundaries)
+        self._next = next(self._left, None)
+        self._size = 0
+        self._is_sound = True
+
+    def feed(self, chunk: bytes) -> None:
+        """Compare the boundaries in the next bytes of the file."""
+        begin, size = self._size, self._size + len(chunk)
+        self._size = size
+        boundary, left, starts = self._next, self._left, chunk.startswith
+        # Those within the last two bytes are left for the next chunk.
+        last = size - len(GZIP_MAGIC)
+        while boundary is not None and (offset := boundary >> 1) <= last and self._is_sound:
+            self._is_sound = starts(GZIP_MAGIC, offset - begin) if offset >= begin else self._is_member(offset)
+            boundary = next(left, None)
+        self._next = boundary
+
+    def is_sound(self) -> bool:
+        """Return, at the end of the file, whether members begin and end at all boundaries."""
+        while self._is_sound and self._next is not None:
+            # Only the end of a record may be that of the file.
+            self._is_sound = self._next == self._size << 1 | 1
+            self._next = next(self._left, None)
+        return self._is_sound
+
+    def _is_member(self, offset: int) -> bool:
+        return pread(self._file.fileno(), len(GZIP_MAGIC), offset) == GZIP_MAGIC
+
+
+def _boundaries(positions: PositionSource) -> list[int]:
+    found = []
+    for position in positions():
+        found.append(position.offset << 1)
+        if position.length:
+            found.append(position.offset + position.length << 1 | 1)
+    return sorted(found)
+
+
+def _check_positions(file: FileIO, positions: Iterable[StoredPosition], size: int) -> None:
+    """Name the first row that does not name the beginning and the end of gzip members."""
+
+    def is_member(offset: int) -> bool:
+        return pread(file.fileno(), len(GZIP_MAGIC), offset) == GZIP_MAGIC
 
     for position in positions:
         end = position.offset + position.length
-        if not is_record(position.offset):
+        if not is_member(position.offset):
             raise DamagedFile(f"No record begins at offset {position.offset}.")
-        if position.length and end != size and not is_record(end):
+        if position.length and end != size and not is_member(end):
             raise DamagedFile(f"The record at offset {position.offset} has another length than its row.")
 
 

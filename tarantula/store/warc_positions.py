@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import merge
 from itertools import groupby
@@ -21,33 +23,140 @@ from tarantula.store.document_query import documents_of
 from tarantula.store.warc_check import StoredPosition
 
 ROWS_PER_FETCH = 5000
+REGION_BITS = 26
+"""Boundaries are sorted by regions of a file with 2 to this power bytes."""
+ROWS_IN_MEMORY = 1_000_000
+"""Rows whose boundaries are in memory, before they are moved to a temporary file."""
+
+
+class ItemPositions:
+    """What the rows of an item say about its files, or about its file *name* only.
+
+    The boundaries of records are copied at once, and suffice for files that are as they were. All columns are copied
+    when they are needed first. No transaction stays open while files are read.
+    """
+
+    def __init__(self, database: Database, item_id: int, name: str | None = None) -> None:
+        self._select = database, item_id, name
+        self._boundaries = BoundarySpool(database, item_id, name)
+        self._positions: PositionSpool | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._boundaries.close()
+        if self._positions is not None:
+            self._positions.close()
+
+    @property
+    def names(self) -> set[str]:
+        """Names of the files in which a record is."""
+        return self._boundaries.names
+
+    def boundaries(self, name: str) -> Iterator[int]:
+        """Yield where records in one file begin and end, in order; see `BoundarySource`."""
+        return self._boundaries.boundaries(name)
+
+    def positions(self, name: str) -> Iterator[StoredPosition]:
+        """Yield the positions in one file, in order."""
+        if self._positions is None:
+            self._positions = PositionSpool(*self._select)
+        return self._positions.positions(name)
+
+
+class BoundarySpool:
+    """Beginnings and ends of the records that rows name, by file; in a temporary file if there are many.
+
+    The rows are read in the order in which the database has them: sorting them there costs more than all the rest.
+    """
+
+    def __init__(self, database: Database, item_id: int, name: str | None = None) -> None:
+        """Copy the boundaries in the files of the item *item_id*, or only those in its file *name*."""
+        self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by `close`
+        self._regions: defaultdict[str, defaultdict[int, array[int]]] = defaultdict(_new_regions)
+        self._spilled: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
+        """Offset and size in the temporary file, by file and region."""
+        with database.reading() as session:
+            self._copy(session, session.get_one(Item, item_id), name)
+
+    def close(self) -> None:
+        """Remove the temporary file."""
+        self._file.close()
+
+    @property
+    def names(self) -> set[str]:
+        """Names of the files in which a record is."""
+        return {*self._regions}
+
+    def boundaries(self, name: str) -> Iterator[int]:
+        """Yield twice the offset of each beginning, and of each end twice its offset and one, in order."""
+        spilled = {region for known, region in self._spilled if known == name}
+        for region in sorted({*self._regions.get(name, ()), *spilled}):
+            values = array("q", self._regions[name][region])
+            for place, size in self._spilled.get((name, region), ()):
+                values.frombytes(pread(self._file.fileno(), size, place))
+            yield from sorted(values)
+
+    def _copy(self, session: Session, item: Item, name: str | None) -> None:
+        queries: tuple[tuple[Any, Any, Any], ...] = (
+            (Document, documents_of(session, item), Document.rendered_offset),
+            (Visit, (Visit.item_id == item.id,), null()),
+            (InheritedRecord, (InheritedRecord.item_id == item.id,), InheritedRecord.rendered_offset),
+        )
+        for source, of_item, rendered in queries:
+            query = select(source.warc, source.warc_offset, source.warc_length, rendered)
+            chosen = query.where(*of_item, source.warc.is_not(None) if name is None else source.warc == name)
+            # Rows of the connection cost half of those of the session.
+            result = session.connection().execute(chosen.execution_options(yield_per=ROWS_PER_FETCH))
+            self._add(result)
+        self._file.flush()
+
+    def _add(self, rows: Iterable[Any]) -> None:
+        files, shift = self._regions, REGION_BITS
+        for number, (warc, offset, length, rendered) in enumerate(rows, 1):
+            if not number % ROWS_IN_MEMORY:
+                self._spill()
+            regions = files[warc]
+            if offset is not None:
+                regions[offset >> shift].append(offset << 1)
+                if length:
+                    end = offset + length
+                    regions[end >> shift].append(end << 1 | 1)
+            if rendered is not None:
+                regions[rendered >> shift].append(rendered << 1)
+
+    def _spill(self) -> None:
+        """Move the boundaries to the temporary file."""
+        for name, regions in self._regions.items():
+            for region, values in regions.items():
+                self._spilled[name, region].append((self._file.tell(), values.itemsize * len(values)))
+                self._file.write(values)
+            regions.clear()
+
+
+def _new_regions() -> defaultdict[int, array[int]]:
+    return defaultdict(lambda: array("q"))
 
 
 class PositionSpool:
-    """The records of an item that rows name, in file order, in a temporary file.
+    """The records of an item that rows name, with all that a record is compared with, in file order.
 
-    They are copied there with one query, so that no transaction stays open while files are read.
+    They are copied to a temporary file with one query for each table.
     """
 
     _POSITION = Struct("<qqq16s48s")
 
     def __init__(self, database: Database, item_id: int, name: str | None = None) -> None:
         """Copy the positions of the item *item_id*, or only those in its file *name*."""
-        self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by this context manager
+        self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by `close`
         self._parts: dict[str, tuple[int, int]] = {}
         with database.reading() as session:
             self._copy(session, item_id, name)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exception: object) -> None:
+    def close(self) -> None:
+        """Remove the temporary file."""
         self._file.close()
-
-    @property
-    def names(self) -> set[str]:
-        """Names of the files in which a record is."""
-        return {*self._parts}
 
     def positions(self, name: str) -> Iterator[StoredPosition]:
         """Yield the positions in one file."""

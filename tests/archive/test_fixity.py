@@ -20,6 +20,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState, Validation
 from tarantula.models import BodyDamage, BodyProblem, Document, Item, WarcFile, WarcFileState
+from tarantula.store import warc_positions
 from tarantula.store.listings import (
     attention_reasons,
     find_item,
@@ -100,6 +101,37 @@ def test_a_sound_item_is_verified_and_complete(database: Database, database_conf
     assert file.checked_at is not None
     assert item.verified_at == file.checked_at
     assert is_complete(item, fired_effects(item))
+
+
+@pytest.mark.parametrize("rows_in_memory", [1, 2, 1000])
+def test_boundaries_are_those_of_all_rows_in_order(
+    database: Database, database_config: Config, rows_in_memory: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warc_positions, "ROWS_IN_MEMORY", rows_in_memory)
+    monkeypatch.setattr(warc_positions, "REGION_BITS", 8)
+    urn = archive(database, database_config)
+    (path,) = files_of(database_config, urn)
+    with warc_positions.ItemPositions(database, item_of(database, urn).id) as rows:
+        assert rows.names == {path.name}
+        expected = [(one.offset << 1, one.offset + one.length << 1 | 1) for one in rows.positions(path.name)]
+        assert list(rows.boundaries(path.name)) == sorted(value for pair in expected for value in pair)
+        assert list(rows.boundaries("other.warc.gz")) == []
+    assert verify_item(database_config, database, urn).is_whole
+    assert verify_item(database_config, database, urn).is_whole
+
+
+@pytest.mark.parametrize("wrong", [-1, 1, 1 << 40])
+def test_a_row_that_does_not_name_its_record_is_found_although_the_file_is_as_it_was(
+    database: Database, database_config: Config, wrong: int
+) -> None:
+    urn = archive(database, database_config)
+    assert verify_item(database_config, database, urn).is_whole
+    offset, _, document_id, _ = records(database, urn)[2]
+    with database.session() as session:
+        session.execute(update(Document).where(Document.id == document_id).values(warc_offset=offset + wrong))
+    check = verify_item(database_config, database, urn)
+    assert (check.files[0].state, check.files[0].lost) == ("damaged", 1)
+    assert [found for found, _ in damage_rows(database)] == [document_id]
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["first time", "again"])

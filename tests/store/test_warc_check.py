@@ -72,6 +72,27 @@ def test_rows_are_compared_although_the_digest_is_as_stored(stored: Stored) -> N
     assert list(found.lost) == [(0, first.offset, BodyProblem.UNREADABLE)]
 
 
+@pytest.mark.parametrize("chunk_bytes", [1, 7, 300, 1 << 20])
+def test_wrong_rows_are_found_wherever_the_file_is_read_in_chunks(
+    stored: Stored, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(warc_check, "CHUNK_BYTES", chunk_bytes)
+    path, positions = stored
+    size, digest = path.stat().st_size, sha256(path.read_bytes()).hexdigest()
+    assert check(stored, digest).problem == ""
+    for number, position in enumerate(positions):
+        for wrong in (
+            position._replace(offset=position.offset + 1, length=max(0, position.length - 1)),
+            position._replace(offset=size, length=0),
+            position._replace(offset=size + 5, length=0),
+            position._replace(length=position.length + 1),
+            position._replace(length=size - position.offset + 1),
+        ):
+            found = check((path, sorted([*positions[:number], wrong, *positions[number + 1 :]])), digest)
+            assert found.problem, (number, wrong)
+            assert (wrong.document_id, wrong.offset) in [lost[:2] for lost in found.lost]
+
+
 def test_a_flipped_bit_anywhere_is_found_and_loses_at_most_its_record(stored: Stored) -> None:
     path, positions = stored
     whole = path.read_bytes()

@@ -13,11 +13,12 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.core.errors import TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.validation import MessageText
 from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
-from tarantula.streams.adapters import adapter_named
+from tarantula.streams.adapters import adapter_named, adapter_names
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 from tarantula.streams.ingest import source_edit
 from tarantula.streams.ingest.outcome import IngestRequest
@@ -170,6 +171,7 @@ def iterate_statuses(context: ServiceContext, words: str = "", below: str = "") 
 
 def add_source(context: ServiceContext, fields: Mapping[str, Any], owner: str | None = None) -> str:
     """Store a new source and return its name; the owner is the person who acts, unless a command names another."""
+    _check_adapter(context, fields)
     config = parse_source(fields)
     with context.changing("source.add", _config_subject(config)) as session:
         registry.add(session, config, context.person.name if owner is None else owner)
@@ -189,6 +191,7 @@ def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], own
 
 def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], response: SourceResponse) -> PickedSource:
     """Store a source with the values of a response that was already fetched, and add it to the owner's dashboard."""
+    _check_adapter(context, fields)
     config = parse_source(fields)
     if not config.fields:
         raise TarantulaError("No value is chosen yet. Choose at least one.")
@@ -223,6 +226,7 @@ def edit_source(
     changes = dict[str, Any]()
     with context.reading() as session:
         source = registry.get(session, name, context.viewer)
+        _check_adapter(context, fields, source.configuration.get("adapter"))
         subject = audit_subject(source)
         past = (
             source_edit.parse_history_for_edit(session, name, fields, context.viewer, **progress)
@@ -313,6 +317,21 @@ def changeable_source(session: Session, context: ServiceContext, name: str) -> S
             owner=source.owner or "the installation",
         )
     return source
+
+
+def _check_adapter(context: ServiceContext, fields: Mapping[str, Any], stored: str | None = None) -> None:
+    """Reject the import path of an adapter from the pages and the API, before it is imported; *stored* may stay."""
+    context.person.check(Role.CURATOR)
+    name = fields.get("adapter", stored)
+    if context.may_run_code or not isinstance(name, str) or name == stored or name in adapter_names():
+        return
+    message = Message(
+        "The adapter {name!r} can be set only on the command line, with `tarantula stream edit --adapter`. "
+        "Choose {adapters}.",
+        name=name[:80],
+        adapters=", ".join(adapter_names()),
+    )
+    raise NotAllowed(message, fields={"adapter": message})
 
 
 def audit_subject(source: Source) -> str:

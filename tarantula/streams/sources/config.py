@@ -296,8 +296,6 @@ class SourceConfig(BaseModel):
 
     @model_validator(mode="after")
     def _check_consistency(self, info: ValidationInfo) -> Self:
-        from tarantula.streams.adapters import check_adapter
-
         if info.context == STORED_CONTEXT:
             return self
         keys = [field.key for field in self.fields]
@@ -308,9 +306,14 @@ class SourceConfig(BaseModel):
                 raise ValueError(Message("Two fields have the key {key}. Give each field its own key.", key=key))
         if self.steps and not self.render:
             raise ValueError(Message("Steps need a browser: set render."))
-        check_adapter(self)
+        self._check_adapter()
         _check_addresses(self)
         return self
+
+    def _check_adapter(self) -> None:
+        from tarantula.streams.adapters import check_adapter
+
+        check_adapter(self)
 
 
 def _check_addresses(source: SourceConfig) -> None:
