@@ -15,7 +15,7 @@ from tarantula.tables.publications import (
     Server,
     ServerSetting,
 )
-from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
+from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount, SkippedText
 from tarantula.tables.storage import BodyDamage, BodyProblem, DrainedMachine, Home, WarcFile, WarcFileState, Withholding
 from tarantula.tables.streams import (
     Alert,
@@ -68,6 +68,7 @@ __all__ = [
     "Series",
     "Server",
     "ServerSetting",
+    "SkippedText",
     "Source",
     "SourceState",
     "StaleLevel",

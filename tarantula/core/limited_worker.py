@@ -1,12 +1,13 @@
 """Run parsers of untrusted bytes in worker processes with limits on time, memory and output, and without network.
 
 `run_limited` calls a function of `FUNCTIONS` with a JSON object and bytes, and returns its JSON answer. Workers are
-started when they are needed, serve one function each, and are replaced after an error of the limits. What a worker sends
-is only ever decoded as JSON.
+started when they are needed, serve one function each, and are replaced after an error of the limits. What a worker
+sends is only ever decoded as JSON.
 """
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import json
@@ -17,7 +18,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import lru_cache
 from importlib import import_module
 from queue import Empty, SimpleQueue
 from struct import Struct
@@ -28,14 +31,14 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import Reason
 
 FUNCTIONS = {
-    "pdf": "tarantula.search.texts.content.extract_pdf_data",
-    "source": "tarantula.streams.adapters.worker.read_data",
+    "text": "tarantula.search.texts.content.extract_data",
+    "streams": "tarantula.streams.limited.answer",
     "probe": "tarantula.core.limited_worker.probe",
 }
-"""Import paths of the functions that workers run; each takes a JSON object and bytes, and returns what JSON can hold."""
+"""Import paths of the functions that workers run: from a JSON object and bytes to what JSON can hold."""
 SECONDS_SETTING = "TARANTULA_PARSER_SECONDS"
 MEMORY_SETTING = "TARANTULA_PARSER_MEMORY"
-DEFAULT_SECONDS = 20.0
+DEFAULT_SECONDS = 30.0
 """Time limit of one call."""
 DEFAULT_MEGABYTES = 512
 """Memory that a worker may use beyond what it has after it has started."""
@@ -50,7 +53,10 @@ _HEAD = Struct("<QQ")
 _LENGTH = Struct("<Q")
 _CLONE_NEWUSER, _CLONE_NEWNET = 0x10000000, 0x40000000
 _PR_SET_NO_NEW_PRIVS = 38
+_output = 1
+"""Descriptor that a worker sends its answers to."""
 _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TZ", SECONDS_SETTING, MEMORY_SETTING)
+_PYTHON_VARIABLES = {"PYTHONSAFEPATH": "1", "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"}
 _REFUSED_EVENTS = ("socket.", "subprocess.", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "os.system", "os.kill")
 
 
@@ -58,7 +64,8 @@ class ParserLimitError(TarantulaError):
     """A parser exceeded its limits or died; `reason` is what is recorded."""
 
     def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.sentence())
+        sentence = reason.sentence()
+        super().__init__(sentence.template, **sentence.parameters)
         self.reason = reason
 
 
@@ -71,7 +78,22 @@ def run_limited(name: str, data: dict[str, Any], body: bytes = b"", *, seconds: 
 
     It blocks the calling thread, not the interpreter. An error that the function raises is a `ParserFailedError`.
     """
-    return _pool(name).call(json.dumps(data).encode(), body, seconds or limit_seconds())
+    return _pool(name).call(json.dumps(data).encode(), body, min(seconds or limit_seconds(), limit_seconds()))
+
+
+async def in_parser_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function that may wait for a worker, in a thread that nothing else needs."""
+    return await asyncio.get_running_loop().run_in_executor(_threads(), function, *arguments)
+
+
+@lru_cache(maxsize=1)
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(2 * MAX_WORKERS, thread_name_prefix="parser")
+
+
+def is_worker() -> bool:
+    """Whether this process is a worker, in which everything is limited already."""
+    return _is_worker
 
 
 def limit_seconds() -> float:
@@ -112,7 +134,7 @@ class _Worker:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**environment, **threads, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            env={**environment, **threads, "PYTHONPATH": path, **_PYTHON_VARIABLES},
             start_new_session=True,
         )
         self.calls = 0
@@ -137,8 +159,11 @@ class _Worker:
             raise OverflowError
         return self._read(length, deadline)
 
-    def kill(self) -> None:
-        """End the process."""
+    def kill(self, died: bool = False) -> None:
+        """End the process; one that *died* gets the time to leave its exit code."""
+        with suppress(subprocess.TimeoutExpired):
+            if died:
+                self.process.wait(1.0)
         self.process.kill()
         for pipe in (self.process.stdin, self.process.stdout):
             with suppress(OSError):
@@ -195,7 +220,7 @@ class _Pool:
                 result = json.loads(answer)
                 ok, value = result["ok"], result["value"]
             except BaseException as error:
-                worker.kill()
+                worker.kill(isinstance(error, _Died))
                 reason = self._reason(error, worker, seconds)
                 if reason is None:
                     raise
@@ -236,9 +261,10 @@ class _Pool:
             case OverflowError():
                 return Reason.of("parser_output", limit=MAX_OUTPUT_BYTES)
             case _Died():
-                return Reason.of("parser_died", exit_code=worker.process.returncode)
+                return Reason.of("parser_died", exit_code=worker.process.returncode, limit=round(limit_megabytes()))
             case ValueError() | LookupError() | TypeError() | RecursionError():
-                return Reason.of("parser_died", exit_code=0)
+                # Its answer was not JSON, or had another form.
+                return Reason.of("parser_died", exit_code=0, limit=round(limit_megabytes()))
         return None
 
     def close(self) -> None:
@@ -248,6 +274,7 @@ class _Pool:
                 self._idle.get_nowait().kill()
 
 
+_is_worker = False
 _pools: dict[str, _Pool] = {}
 _lock = Lock()
 
@@ -272,6 +299,7 @@ def _forget_workers() -> None:
     global _lock
     _lock = Lock()
     _pools.clear()
+    _threads.cache_clear()
 
 
 atexit.register(close_workers)
@@ -279,7 +307,7 @@ os.register_at_fork(after_in_child=_forget_workers)
 
 
 def probe(data: dict[str, Any], body: bytes) -> Any:
-    """Do one thing that the limits are about; the tests and `has_own_network` call it."""
+    """Do one thing that the limits forbid; for the tests."""
     match data.get("do"):
         case "connect":
             import socket
@@ -304,12 +332,14 @@ def probe(data: dict[str, Any], body: bytes) -> Any:
             with open(data["path"], "w") as file:
                 file.write("x")
         case "kill":
-            # Only this worker; os.kill is refused by the audit hook.
+            # os.kill is refused by the audit hook.
             ctypes.CDLL(None)["raise"](9)
+        case "print":
+            print("not an answer", flush=True)
         case "state":
-            links = len(os.listdir("/sys/class/net")) if data.get("links") else 0
-            files = sorted(int(one) for one in os.listdir("/proc/self/fd"))
-            return {"pid": os.getpid(), "environment": dict(os.environ), "files": files, "links": links}
+            with open("/proc/self/net/dev") as file:
+                links = [line.partition(":")[0].strip() for line in file if ":" in line]
+            return {"pid": os.getpid(), "environment": dict(os.environ), "links": links}
     return {"length": len(body)}
 
 
@@ -346,9 +376,16 @@ def _leave_network() -> None:
 
 def _serve(name: str) -> None:
     """Answer calls from standard input until it ends."""
+    global _is_worker, _output
+    _is_worker = True
+    # Output of a parser is not an answer.
+    _output = os.dup(1)
+    os.dup2(2, 1)
     _leave_network()
     module, _, attribute = FUNCTIONS[name].rpartition(".")
     function: Callable[[dict[str, Any], bytes], Any] = getattr(import_module(module), attribute)
+    # Packages that are loaded later would count as memory of the document, and may need files that the limits forbid.
+    getattr(import_module(module), "prepare_worker", lambda: None)()
     _limit_process()
     _send_bytes(_LENGTH.pack(0))
     while head := _receive(_HEAD.size):
@@ -383,8 +420,11 @@ def _receive(length: int) -> bytes:
 def _send_bytes(data: bytes) -> None:
     rest = memoryview(data)
     while rest:
-        rest = rest[os.write(1, rest) :]
+        rest = rest[os.write(_output, rest) :]
 
 
 if __name__ == "__main__":
-    _serve(sys.argv[1])
+    # The module that the functions import, not a second one.
+    from tarantula.core import limited_worker
+
+    limited_worker._serve(sys.argv[1])

@@ -208,7 +208,7 @@ PARSER_REASONS: dict[str, str] = {
     "parser_time": "Its parser took longer than {seconds:g} seconds and was stopped.",
     "parser_memory": "Its parser needed more than {limit:,} megabytes of memory and was stopped.",
     "parser_output": "Its parser returned more than {limit:,} bytes and was stopped.",
-    "parser_died": "Its parser crashed (exit code {exit_code}).",
+    "parser_died": "Its parser crashed (exit code {exit_code}), as it may if it needs more than {limit:,} megabytes.",
 }
 """Why the parser of a document was stopped."""
 

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
-from tarantula.models import Item
+from tarantula.models import Item, SkippedText
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import BusyIndex, JournalPosition, SearchIndex
 from tarantula.search.ranks.ranking import rank_items
@@ -127,10 +127,11 @@ def discard_index(installation: Config) -> None:
 
 
 def request_rereading(database: Database) -> None:
-    """Add journal entries to read and rank every item again."""
+    """Add journal entries to read and rank every item again, documents whose parsers were stopped included."""
     with database.session() as session:
         kept = select(Item.id, Item.finished_at).where(Item.state != ItemState.REMOVING)
         items = session.execute(kept.order_by(Item.id)).all()
+        session.execute(delete(SkippedText))
         for number, _ in items:
             append_to_journal(session.connection(), JournalKind.COLLECTED, number)
         for number, finished_at in items:
