@@ -145,12 +145,14 @@ def index(
         updater.run(show)
         number = updater.index.searcher().num_docs
     console().print(f"{number:,} documents are in the index.")
-    if updater.unreadable:
-        console().print(f"Not in the index, because they could not be read: {updater.unreadable:,}.")
+    if (records := updater.unreadable - updater.skipped) > 0:
+        console().print(f"Not in the index, because their records could not be read: {records:,}.")
+    if updater.skipped:
+        console().print(f"Not in the index, because their parsers were stopped: {updater.skipped:,}.")
         for url, reason in updater.stopped[:MAX_PRINTED]:
             console().print(f"{url}: {reason}", markup=False, highlight=False)
-        if updater.stopped:
-            console().print("`tarantula index --skipped` lists all documents whose parsers were stopped.")
+        console().print("`tarantula index --skipped` lists all of them.")
+    if updater.unreadable:
         raise typer.Exit(EXIT_INCOMPLETE)
 
 

@@ -64,12 +64,17 @@ class IndexUpdater:
 
     @property
     def unreadable(self) -> int:
-        """Number of documents whose text could not be read from the archive."""
+        """Number of documents whose text could not be read from the archive, or whose parser was stopped."""
         return self._reader.unreadable
 
     @property
+    def skipped(self) -> int:
+        """How many of them were skipped because their parser was stopped, now or earlier."""
+        return self._reader.skipped
+
+    @property
     def stopped(self) -> list[tuple[str, Reason]]:
-        """URLs of documents whose parser exceeded its limits, and why."""
+        """URLs of documents whose parser was stopped now, and why."""
         return self._reader.stopped
 
     def step(self) -> UpdateStep:

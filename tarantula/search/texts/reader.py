@@ -44,8 +44,10 @@ class TextReader:
         self._database = database
         self.unreadable = 0
         """Number of documents whose record could not be read, or whose parser was stopped."""
+        self.skipped = 0
+        """How many of them were skipped because their parser was stopped, now or earlier."""
         self.stopped: list[tuple[str, Reason]] = []
-        """URLs of documents whose parser exceeded its limits, and why; the first `MOST_LISTED`."""
+        """URLs of documents whose parser was stopped now, and why; the first `MOST_LISTED`."""
 
     def read(self, entries: Iterable[JournalRecord]) -> int:
         """Read the documents of journal entries; return how many had a text."""
@@ -86,6 +88,7 @@ class TextReader:
                 before = known.get(document.id)
                 if before is not None and before.collected_at == document.collected_at:
                     # After a restart the entry is read again: this document must not take its time once more.
+                    self.skipped += 1
                     unreadable.append(f"{document.url}: {before.reason}")
                     continue
                 try:
@@ -96,6 +99,7 @@ class TextReader:
                     raise
                 except ParserLimitError as error:
                     self.stopped += [(document.url, error.reason)] if len(self.stopped) < MOST_LISTED else []
+                    self.skipped += 1
                     skipped.append((document, error.reason))
                     unreadable.append(f"{document.url}: {error}")
                     continue
