@@ -15,7 +15,7 @@ from tarantula.tables.publications import (
     Server,
     ServerSetting,
 )
-from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount
+from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount, SkippedText
 from tarantula.tables.storage import (
     BodyDamage,
     BodyProblem,
@@ -80,6 +80,7 @@ __all__ = [
     "Series",
     "Server",
     "ServerSetting",
+    "SkippedText",
     "Source",
     "SourceState",
     "StaleLevel",

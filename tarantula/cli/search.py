@@ -23,6 +23,7 @@ from tarantula.search.query_counts import QueryCounter
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
 from tarantula.store.database import open_database
 from tarantula.store.errors import WriteError
+from tarantula.store.skipped_texts import skipped_documents
 from tarantula.store.withholding import urls_withheld_now
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 
 IDLE_POLL_SECONDS = 0.5
 """Seconds between two checks for new documents."""
+MAX_PRINTED = 20
+"""Documents whose parsers were stopped that are printed."""
 RETRY_SECONDS = 1.0
 """Seconds before a step is tried again that failed because the database was away or a disk was full."""
 
@@ -116,9 +119,16 @@ def index(
     ] = None,
     rebuild: Annotated[bool, typer.Option("--rebuild", help="Rebuild the index from the stored texts.")] = False,
     reread: Annotated[bool, typer.Option("--reread", help="Extract every text from the archive again.")] = False,
+    skipped: Annotated[
+        bool, typer.Option("--skipped", help="Only list the documents whose parsers were stopped.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Add newly collected documents to the index."""
     check_available()
+    if skipped:
+        _list_skipped(as_json)
+        return
     from tarantula.search.index.updater import IndexUpdater, discard_index, request_rereading
 
     installation = Config()
@@ -135,9 +145,27 @@ def index(
         updater.run(show)
         number = updater.index.searcher().num_docs
     console().print(f"{number:,} documents are in the index.")
+    if (records := updater.unreadable - updater.skipped) > 0:
+        console().print(f"Not in the index, because their records could not be read: {records:,}.")
+    if updater.skipped:
+        console().print(f"Not in the index, because their parsers were stopped: {updater.skipped:,}.")
+        for url, reason in updater.stopped[:MAX_PRINTED]:
+            console().print(f"{url}: {reason}", markup=False, highlight=False)
+        console().print("`tarantula index --skipped` lists all of them.")
     if updater.unreadable:
-        console().print(f"Not in the index, because their records could not be read: {updater.unreadable:,}.")
         raise typer.Exit(EXIT_INCOMPLETE)
+
+
+def _list_skipped(as_json: bool) -> None:
+    with open_database(Config()) as database, database.reading() as session:
+        rows = [one.as_json() for one in skipped_documents(session)]
+    if as_json:
+        write_json(rows)
+        return
+    for row in rows:
+        console().print(f"{row['urn']} {row['url']}: {row['reason']}", markup=False, highlight=False, soft_wrap=True)
+    if not rows:
+        console().print("No parser of a document was stopped.")
 
 
 def _follow(updater: IndexUpdater, show: Callable[[int, int], None], continues: Callable[[], bool]) -> None:

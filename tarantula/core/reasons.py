@@ -204,6 +204,14 @@ INDICATOR_REASONS: dict[str, str] = {
 }
 """Which rule of a publication on an indicator fired, and what was found after a decision."""
 
+PARSER_REASONS: dict[str, str] = {
+    "parser_time": "Its parser took longer than {seconds:g} seconds and was stopped.",
+    "parser_memory": "Its parser needed more than {limit:,} megabytes of memory and was stopped.",
+    "parser_output": "Its parser returned more than {limit:,} bytes and was stopped.",
+    "parser_died": "Its parser crashed (exit code {exit_code}), as it may if it needs more than {limit:,} megabytes.",
+}
+"""Why the parser of a document was stopped."""
+
 REASON_TEMPLATES: dict[str, str] = {
     TEXT: "{text}",
     **ITEM_REASONS,
@@ -212,6 +220,7 @@ REASON_TEMPLATES: dict[str, str] = {
     **FAILURE_REASONS,
     **EGRESS_REASONS,
     **INDICATOR_REASONS,
+    **PARSER_REASONS,
 }
 """English template of each code, with the names of its parameters."""
 

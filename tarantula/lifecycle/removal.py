@@ -36,6 +36,7 @@ from tarantula.models import (
     LinkWeight,
     Publication,
     ReadText,
+    SkippedText,
     Visit,
 )
 from tarantula.store.backup.backup import removing_files
@@ -256,6 +257,7 @@ def _delete_rows(database: Database, item_id: int) -> None:
 _COLUMNS_WITH_DOCUMENT: tuple[Any, ...] = (
     LinkRow.__table__.c.document_id,
     ReadText.__table__.c.document_id,
+    SkippedText.__table__.c.document_id,
     LinkWeight.__table__.c.document_id,
     Visit.__table__.c.document_id,
     Document.__table__.c.id,
@@ -264,7 +266,7 @@ _COLUMNS_WITH_DOCUMENT: tuple[Any, ...] = (
 
 def _columns_with_item() -> list[Column[Any]]:
     """Return the columns of other tables that have the id of an item; each table's own rows come before it."""
-    without_key = [table.__table__.c.item_id for table in (ReadText, LinkWeight, Visit)]
+    without_key = [table.__table__.c.item_id for table in (ReadText, SkippedText, LinkWeight, Visit)]
     tables = reversed(Base.metadata.sorted_tables)
     keys = [key for table in tables for key in table.foreign_keys if key.column is Item.__table__.c.id]
     return [*without_key, *(key.parent for key in keys)]

@@ -9,10 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
@@ -21,7 +21,7 @@ from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.core.validation import MessageText
-from tarantula.models import Barrel, Document, Item
+from tarantula.models import Barrel, Document, Item, SkippedText
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.query_counts import QueryCounter, top_queries
@@ -30,6 +30,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.store.journal import last_visible_id
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.liveness import live_barrels
+from tarantula.store.skipped_texts import skipped_documents
 from tarantula.store.withholding import check_access, urls_withheld_now
 
 if TYPE_CHECKING:
@@ -40,6 +41,8 @@ MAX_OTHER_CAPTURES = 5
 COUNTED_DAYS = 7
 """Days over which searches are counted."""
 MAX_SEARCHES = 10
+MAX_SKIPPED = 50
+"""Documents whose parsers were stopped that are listed."""
 HOME_INDEX = "home"
 """Stands for the address of the index in the home."""
 
@@ -203,6 +206,18 @@ class BarrelRow(BaseModel):
     mean_milliseconds: float | None
 
 
+class SkippedRow(BaseModel):
+    """A document that is not in the index because its parser was stopped."""
+
+    urn: str
+    document: int
+    url: str
+    reason: str
+    """English sentence of the reason."""
+    reason_code: str
+    reason_parameters: dict[str, Any]
+
+
 class SearchPanel(BaseModel):
     """Status of the search engine."""
 
@@ -214,6 +229,10 @@ class SearchPanel(BaseModel):
     """Journal entries that are not in the home's index yet; ``None`` without an index."""
     trouble: MessageText
     """Why the home's index cannot be used."""
+    skipped: list[SkippedRow]
+    """The latest documents whose parsers were stopped."""
+    skipped_count: int
+    """Number of documents whose parsers were stopped."""
 
 
 def search_panel(context: ServiceContext) -> SearchPanel:
@@ -228,6 +247,8 @@ def search_panel(context: ServiceContext) -> SearchPanel:
             for query, number in top_queries(connection, COUNTED_DAYS, MAX_SEARCHES)
         ]
         barrels = _barrels(connection, last)
+        skipped = [SkippedRow(**one.as_json()) for one in skipped_documents(session, MAX_SKIPPED)]
+        skipped_count = session.scalar(select(func.count()).select_from(SkippedText)) or 0
     trouble = ""
     try:
         here: BarrelRow | None = _here(context, last)
@@ -239,6 +260,8 @@ def search_panel(context: ServiceContext) -> SearchPanel:
         journal=last,
         backlog=here.backlog if here is not None else None,
         trouble=trouble,
+        skipped=skipped,
+        skipped_count=skipped_count,
     )
 
 

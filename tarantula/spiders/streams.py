@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -10,6 +9,7 @@ from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.limited_worker import in_parser_thread
 from tarantula.core.termination import note_sigterm
 from tarantula.engine.settings import set_components
 from tarantula.fetch.chromium import browser_settings, check_browser
@@ -23,6 +23,7 @@ from tarantula.streams.reading.answers import (
     ReadAttempt,
     attempts_from_exchange,
     failed_attempts,
+    may_wait_for_worker,
     redirect_location,
 )
 from tarantula.streams.reading.reader import PollReader, StreamReader
@@ -116,8 +117,9 @@ class StreamsSpider(BaseSpider):
             return []
         if visit.needs_browser:
             return await self._parse_rendered(visit, exchange)
-        if len(exchange.body) > INLINE_PARSE_BYTES:
-            return await asyncio.to_thread(attempts_from_exchange, visit, exchange)
+        if len(exchange.body) > INLINE_PARSE_BYTES or may_wait_for_worker(visit, exchange):
+            attempts: list[ReadAttempt] = await in_parser_thread(attempts_from_exchange, visit, exchange)
+            return attempts
         return attempts_from_exchange(visit, exchange)
 
     async def _parse_rendered(self, visit: StreamVisit, exchange: Exchange) -> list[ReadAttempt]:
@@ -126,7 +128,8 @@ class StreamsSpider(BaseSpider):
             if not 200 <= exchange.status < 300:
                 return attempts_from_exchange(visit, exchange)
             page = await self._browser().render(visit, exchange)
-            return await asyncio.to_thread(attempts_from_exchange, visit, exchange, page)
+            attempts: list[ReadAttempt] = await in_parser_thread(attempts_from_exchange, visit, exchange, page)
+            return attempts
         except FetchAbandoned:
             return []
         except Exception as error:

@@ -9,7 +9,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, model_validator
 from turbohtml import Document, Element, XPath, parse
 from turbohtml.query import SelectorSyntaxError
 
+from tarantula.core.limited_worker import is_worker
 from tarantula.core.messages import Message
+from tarantula.streams.expression_cost import is_cheap_css, is_cheap_xpath
+from tarantula.streams.limited import check_in_worker
 from tarantula.streams.texts import check_pattern
 
 LONGEST_SELECTOR = 1000
@@ -21,8 +24,13 @@ def check_css(selector: str) -> str:
     if selector:
         _check_length(selector)
         try:
-            _SMALL.select(selector)
+            if not is_worker() and not is_cheap_css(selector):
+                check_in_worker("css", selector)
+            else:
+                _SMALL.select(selector)
         except (SelectorSyntaxError, ValueError) as error:
+            if error.args and isinstance(error.args[0], Message):
+                raise
             raise ValueError(
                 Message("{selector!r} is not a CSS selector: {error}.", selector=selector[:80], error=_reason(error))
             ) from error
@@ -36,8 +44,13 @@ def check_xpath(expression: str) -> str:
         if "re:" in expression:
             raise ValueError(Message("XPath cannot contain regular expressions. Use regex."))
         try:
-            compiled_xpath(expression)(_SMALL)
+            if not is_worker() and not is_cheap_xpath(expression):
+                check_in_worker("xpath", expression)
+            else:
+                compiled_xpath(expression)(_SMALL)
         except ValueError as error:
+            if error.args and isinstance(error.args[0], Message):
+                raise
             raise ValueError(
                 Message(
                     "{expression!r} is not an XPath expression: {error}.",

@@ -3,12 +3,19 @@ limit."""
 
 from __future__ import annotations
 
+import time
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
+from threading import local
 from typing import TYPE_CHECKING
 
 from tarantula.core.errors import MessageError
+from tarantula.core.limited_worker import ParserLimitError, is_worker
 from tarantula.core.messages import Message
+from tarantula.streams.expression_cost import is_cheap_pattern
+from tarantula.streams.limited import CHECK_SECONDS, ask_worker
 
 if TYPE_CHECKING:
     import regex
@@ -18,6 +25,7 @@ LONGEST_TEXT = 10_000
 LONGEST_PATTERN = 500
 PATTERN_TIMEOUT_SECONDS = 0.05
 """Time limit of a search, against catastrophic backtracking."""
+_budget = local()
 
 
 class TextTooLong(MessageError, ValueError):
@@ -68,14 +76,42 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
         ) from error
 
 
+@contextmanager
+def pattern_budget(seconds: float) -> Iterator[None]:
+    """Limit the time of all searches of a block in this thread; later ones raise `PatternTimeout` at once."""
+    before = getattr(_budget, "left", None)
+    _budget.left = seconds if before is None else min(seconds, before)
+    try:
+        yield
+    finally:
+        _budget.left = before
+
+
+def is_pattern_budget_spent() -> bool:
+    """Whether the time of `pattern_budget` is over in this thread."""
+    return bool(getattr(_budget, "left", None) is not None and _budget.left <= 0)
+
+
 def search_pattern(pattern: str, text: str) -> tuple[int, str] | None:
     """Return start and text of the first participating group, or of the whole match; None without a match."""
+    left: float | None = getattr(_budget, "left", None)
+    limit = PATTERN_TIMEOUT_SECONDS if left is None else min(PATTERN_TIMEOUT_SECONDS, left)
+    began = time.perf_counter()
     try:
-        found = compile_pattern(pattern).search(text, timeout=PATTERN_TIMEOUT_SECONDS)
-    except TimeoutError as error:
+        if limit <= 0:
+            raise TimeoutError
+        if not is_worker() and not is_cheap_pattern(pattern):
+            # The search holds the interpreter, so it is made in another process.
+            start_and_text = ask_worker("search", {"pattern": pattern, "text": text}, seconds=CHECK_SECONDS)
+            return (int(start_and_text[0]), str(start_and_text[1])) if start_and_text is not None else None
+        found = compile_pattern(pattern).search(text, timeout=limit)
+    except (TimeoutError, ParserLimitError) as error:
         raise PatternTimeout(
             "The regular expression {pattern!r} takes too long on this text. Write a simpler one.", pattern=pattern[:80]
         ) from error
+    finally:
+        if left is not None:
+            _budget.left = left - (time.perf_counter() - began)
     if found is None:
         return None
     group = next((number for number in range(1, len(found.groups()) + 1) if found[number] is not None), 0)

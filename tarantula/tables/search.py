@@ -7,7 +7,7 @@ from datetime import date, datetime
 from sqlalchemy import BigInteger, Boolean, Date, Float, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, UtcDateTime
+from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
 
 
 class ReadText(Base):
@@ -19,6 +19,17 @@ class ReadText(Base):
     item_id: Mapped[int] = mapped_column(Integer, index=True)
     content: Mapped[bytes] = mapped_column(LargeBinary)
     """`tarantula.search.texts.content.ExtractedText`, packed."""
+
+
+class SkippedText(ReasonColumns, Base):
+    """A document without a text in the index, because its parser was stopped. Its reason is why."""
+
+    __tablename__ = "skipped_text"
+
+    document_id: Mapped[int] = mapped_column(BigId, primary_key=True, autoincrement=False)
+    item_id: Mapped[int] = mapped_column(Integer, index=True)
+    collected_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    """When the capture was collected whose parser was stopped; it is not read again, a later one is."""
 
 
 class LinkWeight(Base):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from time import sleep
+from time import monotonic, sleep
 
+import httpx
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
@@ -15,6 +16,7 @@ from tarantula.store.database import open_database
 from tarantula.streams.sources import registry
 from tarantula.web.pages.picker import ACTION_LABELS
 from tests.sites.server import Answer, Web
+from tests.support.hostile_documents import attributes_page
 from tests.support.picker_pages import HOSTILE, LEAGUE, NEWS
 from tests.support.picker_sites import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
 from tests.support.web_server import WebServer, settled, web_server
@@ -327,3 +329,23 @@ def _frame(window: Page) -> Frame:
     found = window.locator("iframe").element_handle().content_frame()
     assert found is not None
     return found
+
+
+def test_the_web_process_answers_while_a_hostile_page_is_opened(place: WebServer, window: Page) -> None:
+    pages = {"/attributes": ("text/html", attributes_page()), "/league": ANSWERS["/league"]}
+    with site_of(pages) as served:
+        place.enter(window)
+        window.goto(f"{place.address}/streams/new")
+        settled(window)
+        window.get_by_label("Address of the page").fill(f"{served.url}attributes")
+        window.get_by_role("button", name="Open").click()
+        longest, end = 0.0, monotonic() + 12
+        while monotonic() < end:
+            began = monotonic()
+            assert httpx.get(f"{place.address}/health", timeout=30).status_code == 200
+            longest = max(longest, monotonic() - began)
+            sleep(0.02)
+        # In the web process itself it took 6 seconds and more, during which nothing was answered.
+        assert longest < 2.0
+        frame = open_to_point_at(place, window, f"{served.url}league")
+        expect(frame.get_by_text("SL Benfica")).to_be_visible()

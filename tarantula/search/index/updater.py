@@ -8,13 +8,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
-from tarantula.models import Item
+from tarantula.models import Item, SkippedText
 from tarantula.search.index.indexer import Indexer
 from tarantula.search.index.storage import BusyIndex, JournalPosition, SearchIndex
 from tarantula.search.ranks.ranking import rank_items
@@ -63,8 +64,18 @@ class IndexUpdater:
 
     @property
     def unreadable(self) -> int:
-        """Number of documents whose text could not be read from the archive."""
+        """Number of documents whose text could not be read from the archive, or whose parser was stopped."""
         return self._reader.unreadable
+
+    @property
+    def skipped(self) -> int:
+        """How many of them were skipped because their parser was stopped, now or earlier."""
+        return self._reader.skipped
+
+    @property
+    def stopped(self) -> list[tuple[str, Reason]]:
+        """URLs of documents whose parser was stopped now, and why."""
+        return self._reader.stopped
 
     def step(self) -> UpdateStep:
         """Process the next journal entries; after an error the next step processes them again."""
@@ -121,10 +132,11 @@ def discard_index(installation: Config) -> None:
 
 
 def request_rereading(database: Database) -> None:
-    """Add journal entries to read and rank every item again."""
+    """Add journal entries to read and rank every item again, documents whose parsers were stopped included."""
     with database.session() as session:
         kept = select(Item.id, Item.finished_at).where(Item.state != ItemState.REMOVING)
         items = session.execute(kept.order_by(Item.id)).all()
+        session.execute(delete(SkippedText))
         for number, _ in items:
             append_to_journal(session.connection(), JournalKind.COLLECTED, number)
         for number, finished_at in items:

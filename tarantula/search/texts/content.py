@@ -9,18 +9,23 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, fields
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
-import pypdfium2
 from py3langid import rank
 from turbohtml import Document, Element
 
+from tarantula.core.limited_worker import ParserFailedError, ParserLimitError, run_limited
 from tarantula.core.urls import key_of
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.links.markup import base_of, parse_html
 from tarantula.links.resolve import resolve_references
 from tarantula.search.texts.similarity import signature_of
 from tarantula.search.texts.words import STEMMERS
+
+if TYPE_CHECKING:
+    import pypdfium2
 
 logger = logging.getLogger(__name__)
 
@@ -47,6 +52,12 @@ LONGEST_TEXT = 1_000_000
 """Most characters of a text field."""
 LARGEST_BODY_BYTES = 50_000_000
 """Largest document that is read."""
+IN_PROCESS_BYTES = 64 * 1024
+"""Largest HTML page that is read without a worker process."""
+MOST_ROOT_TAGS = 20
+"""Tags ``html`` and ``body`` from which on a page is read in a worker: the parser adds the attributes of each to the
+first one, in quadratic time and memory."""
+_ROOT_TAGS = re.compile(rb"<(?:html|body)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -78,7 +89,11 @@ PACKED_FIELDS = [each.name for each in fields(ExtractedText)]
 
 def unpack_text(packed: bytes) -> ExtractedText:
     """Restore what `ExtractedText.packed` serialised."""
-    content = ExtractedText(*json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
+    return _of_fields(json.loads(zlib.decompress(packed).decode("utf-8", "surrogatepass")))
+
+
+def _of_fields(values: list[Any]) -> ExtractedText:
+    content = ExtractedText(*values)
     content.anchors = [(key, words) for key, words in content.anchors]
     return content
 
@@ -105,7 +120,7 @@ def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
     document = parse_html(body.replace(b"</a><a", b"</a> <a"), encoding_by_label(charset), positions=False)
     for hidden in document.find_all("noscript"):
         hidden.decompose()
-    title, headings = _text_of(document.find("title")), [_text_of(one) for one in document.find_all(HEADING_TAGS)]
+    title, headings = _text_of(document.find("title")), list(_headings(document))
     anchors = list(_anchors(document, url))
     lines = _lines(_body_text(document))
     for boilerplate in document.select(BOILERPLATE_SELECTOR):
@@ -123,6 +138,16 @@ def extract_html(body: bytes, url: str, charset: str | None) -> ExtractedText:
         language=language_of(text, article.lang),
         anchors=anchors,
     )
+
+
+def _headings(document: Document) -> Iterator[str]:
+    length = 0
+    for heading in document.find_all(HEADING_TAGS):
+        yield (text := heading.text)
+        # Headings within headings repeat their text: without a limit the sum would grow with the square of the page.
+        length += len(text)
+        if length > LONGEST_TEXT:
+            return
 
 
 def _anchors(document: Document, url: str) -> Iterator[tuple[str, str]]:
@@ -162,6 +187,8 @@ def _collapse_spaces(text: str) -> str:
 
 def extract_pdf(body: bytes, url: str, charset: str | None) -> ExtractedText:
     """Extract the text of a PDF."""
+    import pypdfium2
+
     with closing(pypdfium2.PdfDocument(body)) as document:
         title = " ".join(str(document.get_metadata_value("Title")).split())
         text = "\n".join(_pages(document))
@@ -169,9 +196,13 @@ def extract_pdf(body: bytes, url: str, charset: str | None) -> ExtractedText:
 
 
 def _pages(document: pypdfium2.PdfDocument) -> Iterator[str]:
+    length = 0
     for number in range(min(len(document), MOST_PDF_PAGES)):
         with closing(document[number]) as page, closing(page.get_textpage()) as text:
-            yield str(text.get_text_bounded()).replace("\r\n", "\n")
+            yield (found := str(text.get_text_bounded()).replace("\r\n", "\n"))
+        length += len(found)
+        if length > LONGEST_TEXT:
+            return
 
 
 def extract_plain(body: bytes, url: str, charset: str | None) -> ExtractedText:
@@ -189,16 +220,52 @@ EXTRACTORS: dict[str, Callable[[bytes, str, str | None], ExtractedText]] = {
 
 
 def extract_text(body: bytes, media_type: str | None, url: str, charset: str | None) -> ExtractedText | None:
-    """Extract the text of a document; None if its type is not supported or its parser fails."""
-    reader = EXTRACTORS.get(media_type or "")
-    if reader is None or len(body) > LARGEST_BODY_BYTES:
+    """Extract the text of a document; None if its type is not supported or its parser fails.
+
+    Raise `ParserLimitError` if its parser exceeds the limits of a worker process.
+    """
+    if media_type not in EXTRACTORS or len(body) > LARGEST_BODY_BYTES:
         return None
     try:
-        content = reader(body, url, charset)
+        if _needs_worker(body, media_type):
+            about = {"type": media_type, "url": url, "charset": charset}
+            return _of_fields(run_limited("text", about, body))
+        return _extract(body, media_type, url, charset)
+    except ParserLimitError:
+        raise
     except Exception as error:
         # A hostile file may raise anything in its parser; other documents must still be read.
-        logger.warning("Cannot extract text from %s (%s: %s): not searchable.", url, type(error).__name__, error)
+        kind = "" if isinstance(error, ParserFailedError) else f"{type(error).__name__}: "
+        logger.warning("Cannot extract text from %s (%s%s): not searchable.", url, kind, error)
         return None
+
+
+def prepare_worker() -> None:
+    """Load what the first documents would load."""
+    import pypdfium2
+
+    assert pypdfium2
+    language_of("As páginas da faculdade estão em português, as outras em inglês.")
+
+
+def extract_data(data: dict[str, Any], body: bytes) -> list[Any]:
+    """Return the fields of an extracted text; runs in a worker process."""
+    content = _extract(body, data["type"], data["url"], data["charset"])
+    return [getattr(content, name) for name in PACKED_FIELDS]
+
+
+def _needs_worker(body: bytes, media_type: str) -> bool:
+    """Whether the size of a document does not limit the cost of its parser."""
+    if media_type == "application/pdf":
+        return True
+    return media_type != "text/plain" and (
+        len(body) > IN_PROCESS_BYTES
+        or sum(1 for _ in islice(_ROOT_TAGS.finditer(body), MOST_ROOT_TAGS)) == MOST_ROOT_TAGS
+    )
+
+
+def _extract(body: bytes, media_type: str, url: str, charset: str | None) -> ExtractedText:
+    content = EXTRACTORS[media_type](body, url, charset)
     for name in ("title", "headings", "description", "main", "rest"):
         # Compose accents: a separate combining character would split a word.
         setattr(content, name, normalize("NFC", getattr(content, name)[:LONGEST_TEXT]))

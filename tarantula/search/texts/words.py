@@ -70,6 +70,9 @@ def singulars(text: str) -> str:
 @lru_cache(10_000)
 def singular(word: str) -> str:
     """Return the singular of a lower-case word, or the word itself."""
+    if len(word) > LONGEST_WORD:
+        # It is not indexed, and the rules take quadratic time.
+        return word
     for plural, ending in _PLURAL_RULES:
         if found := plural.fullmatch(word):
             return found[1] + ending

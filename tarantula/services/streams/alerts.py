@@ -9,7 +9,6 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.secrets import mask, restore_masked
 from tarantula.core.validation import MessageText

@@ -20,11 +20,12 @@ from tarantula.models import Source, SourceState
 from tarantula.services.context import ServiceContext
 from tarantula.services.notifications import check_notify
 from tarantula.services.streams import views
-from tarantula.streams.adapters import adapter_named, adapter_names
+from tarantula.streams.adapters import adapter_names
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 from tarantula.streams.ingest import source_edit
 from tarantula.streams.ingest.outcome import IngestRequest
 from tarantula.streams.ingest.readings import ingest_readings
+from tarantula.streams.limited import read_response
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.sources.request import without_secrets
@@ -210,7 +211,7 @@ def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], respon
     if not config.fields:
         raise TarantulaError("No value is chosen yet. Choose at least one.")
     try:
-        reading = adapter_named(config.adapter).read(response, config, {})
+        reading = read_response(response, config, {})
     except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     at = round((response.at or datetime.now(UTC)).timestamp() * 1e6)

@@ -10,10 +10,13 @@ from typing import Annotated, Any
 from lxml import etree
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from tarantula.core.limited_worker import is_worker
 from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
 from tarantula.streams.adapters.documents import BodyFormat, parse_xml
 from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
+from tarantula.streams.expression_cost import is_cheap_xpath
+from tarantula.streams.limited import check_in_worker
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.suggestions import (
@@ -62,12 +65,12 @@ class XmlAdapter(Adapter):
         """Reject invalid expressions and undeclared prefixes."""
         options = XmlOptions.model_validate(source.options)
         if options.rows:
-            _check_expression(options.rows, options.namespaces)
+            check_xml_expression(options.rows, options.namespaces)
         check_key_field(source, options.key, bool(options.rows))
         for field in source.fields:
             if not field.place.get("xpath"):
                 raise ValueError(Message("Set xpath in the place of {field}.", field=field.key))
-            _check_expression(field.place["xpath"], options.namespaces)
+            check_xml_expression(field.place["xpath"], options.namespaces)
 
     def read(self, response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
         """Read one row, or the selected rows."""
@@ -134,11 +137,15 @@ def _compiled(expression: str, namespaces: tuple[tuple[str, str], ...]) -> etree
     return etree.XPath(expression, namespaces=dict(namespaces), regexp=False)
 
 
-def _check_expression(expression: str, namespaces: dict[str, str]) -> None:
+def check_xml_expression(expression: str, namespaces: dict[str, str]) -> None:
+    """Raise `ValueError` if an XPath expression is invalid or takes too long."""
     if len(expression) > LONGEST_SELECTOR:
         raise ValueError(
             Message("The expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_SELECTOR)
         )
+    if not is_worker() and not is_cheap_xpath(expression):
+        check_in_worker("xml", expression, tuple(sorted(namespaces.items())))
+        return
     try:
         _evaluate(expression, namespaces, etree.fromstring("<a><b>1</b></a>"))
     except (etree.XPathError, ValueError, TypeError) as error:

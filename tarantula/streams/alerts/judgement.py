@@ -21,6 +21,7 @@ from tarantula.streams.alerts.watch import (
     terms_of_json,
 )
 from tarantula.streams.history import NewEvent
+from tarantula.streams.texts import pattern_budget
 
 _TABLE = AlertMemory.__table__
 assert isinstance(_TABLE, Table)
@@ -35,6 +36,8 @@ _CHANGE = (
 )
 _ADD = insert(_TABLE)
 MAX_REASON_CHARS = 4000
+PATTERN_SECONDS = 1.0
+"""Time limit of all regular expressions of the alerts that are judged in one transaction."""
 DUE_ALERTS_PER_ROUND = 200
 """Maximum number of alerts that are judged per round because time has passed."""
 AlertStep = tuple[int, dict[RowField, SeenValue]]
@@ -138,8 +141,10 @@ def judge_all(session: Session, events: Mapping[int, Sequence[NewEvent]], now: i
     steps = _steps(session, {one.source_id: events[one.source_id] for one in judged}, now)
     known = load_memories(session, [one.id for one in judged], _rows(steps))
     firings, updates = list[Firing](), list[MemoryUpdate]()
-    for one in judged:
-        _judge(one, steps[one.source_id], known, now, firings, updates)
+    # The transaction holds locks: what is not evaluated in time counts as unknown.
+    with pattern_budget(PATTERN_SECONDS):
+        for one in judged:
+            _judge(one, steps[one.source_id], known, now, firings, updates)
     save_memories(session, updates, known)
     return store_firings(session, firings)
 

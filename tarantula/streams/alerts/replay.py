@@ -27,9 +27,12 @@ from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory,
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring, make_terms, single_group, terms_of
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
+from tarantula.streams.texts import is_pattern_budget_spent, pattern_budget
 
 PAST_EVENTS_PER_QUERY = 1000
 RECORD_GRAINS = (Grain.DAY, Grain.MONTH, Grain.YEAR)
+REPLAY_PATTERN_SECONDS = 5.0
+"""Time limit of all regular expressions of one replay."""
 MAX_REPLAYED_STEPS = 200_000
 """Maximum number of steps of a dry run."""
 MAX_LISTED_FIRINGS = 500
@@ -233,6 +236,11 @@ def dry_run_config(session: Session, source: Source, config: AlertConfig, begin:
 
 def replay_window(session: Session, source: Source, terms: AlertTerms, begin: int, end: int) -> DryRun:
     """Judge the stored events of a period as they would have been judged when they arrived."""
+    with pattern_budget(REPLAY_PATTERN_SECONDS):
+        return _replay_window(session, source, terms, begin, end)
+
+
+def _replay_window(session: Session, source: Source, terms: AlertTerms, begin: int, end: int) -> DryRun:
     known = watched_series(session, source.id, terms)
     replay = AlertReplay(terms, since=begin)
     since = begin - longest_window(terms)
@@ -261,6 +269,13 @@ def _notes(session: Session, known: Iterable[int], since: int, moments: int) -> 
         notes.append(Message("Events before {day} (UTC) have been deleted: earlier firings are unknown.", day=day))
     if moments == MAX_REPLAYED_STEPS:
         notes.append(Message("Only the first {limit} events were replayed.", limit=MAX_REPLAYED_STEPS))
+    if is_pattern_budget_spent():
+        notes.append(
+            Message(
+                "The regular expression took longer than {seconds:g} seconds and was not evaluated for all events.",
+                seconds=REPLAY_PATTERN_SECONDS,
+            )
+        )
     if not moments:
         notes.append(Message("There are no events in this period."))
     return notes

@@ -11,9 +11,9 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tarantula.core.errors import TarantulaError
-from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
 from tarantula.streams.kinds import Aggregation, ValueKind
+from tarantula.streams.limited import read_response
 from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan, follow_plans
 from tarantula.streams.picker.page import PageTree
 from tarantula.streams.picker.pick import Pick, pick_element, title_for
@@ -224,7 +224,7 @@ class SourceDraft:
         """Read the document with the adapter of the draft."""
         config = config or parse_source(self.configuration())
         try:
-            return adapter_named(config.adapter).read(self.answer, config, {})
+            return read_response(self.answer, config, {})
         except UnreadableResponse as error:
             raise TarantulaError(str(error)) from error
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch.media_types import media_type
 from tarantula.streams.adapters import adapter_named, adapter_names
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
+from tarantula.streams.limited import offers_in, title_in
 from tarantula.streams.suggestions import DocumentOffer
 
 
@@ -29,11 +28,8 @@ def offers_of(response: SourceResponse) -> list[DocumentOffer]:
     if not name:
         kind = media_type(response.content_type)
         raise TarantulaError("This is {kind}, which no adapter reads. Use another address.", kind=kind)
-    adapter = adapter_named(name)
     try:
-        offers = [
-            replace(offer, adapter=name) for group in adapter.suggest(response) for offer in adapter.offers(group)
-        ]
+        offers = offers_in(response, name)
     except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     if not offers:
@@ -45,6 +41,6 @@ def document_title(response: SourceResponse) -> str:
     """Return the title of a document that is not an HTML page, if it has one."""
     name = adapter_for_response(response)
     try:
-        return adapter_named(name).title(response)[:200] if name else ""
+        return title_in(response, name)[:200] if name else ""
     except UnreadableResponse:
         return ""

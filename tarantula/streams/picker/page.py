@@ -13,6 +13,7 @@ from turbohtml import Doctype, Document, Element, Namespace, Text
 from turbohtml.clean import OnDisallowed, Policy, Sanitizer
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.limited_worker import in_parser_thread
 from tarantula.core.urls import is_web, resolve
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
@@ -21,6 +22,7 @@ from tarantula.links.charset import decode_text
 from tarantula.links.values import spans_in_css
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
 from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.limited import ask_worker
 from tarantula.streams.picker.client import PickerClient, PickerRequest
 
 MOST_ELEMENTS = 40_000
@@ -95,6 +97,8 @@ _REMOVED_TAGS = frozenset(
     "applet param svg math canvas audio video source track map area portal xmp plaintext listing".split()
 )
 LARGEST_IMAGE_BYTES = 2_000_000
+MAX_PARSE_SECONDS = 1.0
+"""Maximum processor time for the element tree of a page."""
 PART_TIMEOUT_SECONDS = 15.0
 """Timeout of one stylesheet or image."""
 IMAGE_TYPES = frozenset(
@@ -223,7 +227,7 @@ def safe_page(tree: PageTree, url: str) -> SafePage:
     body, root = clean.select_one("body"), clean.root
     page.body = body.html if body is not None else "<body></body>"
     if root is not None:
-        page.attributes = "".join(f' {name}="{escape(str(root.attr(name) or ""))}"' for name in root.attrs)
+        page.attributes = "".join(f' {name}="{escape(str(value or ""))}"' for name, value in root.attrs.items())
     return page
 
 
@@ -305,8 +309,15 @@ class PickerPage:
     @classmethod
     def from_response(cls, response: SourceResponse, policy: EgressPolicy) -> PickerPage:
         """Prepare a response for the picker."""
-        # Two trees: one to read values from, and one that sanitising modifies.
-        shown = safe_page(PageTree.of(response), response.url)
+        at = response.at.isoformat() if response.at is not None else None
+        about = {"url": response.url, "type": response.content_type, "at": at}
+        # A worker parses the page first: what it takes there is what it takes here.
+        found = ask_worker("page", {"response": about}, response.body)
+        if found["seconds"] > MAX_PARSE_SECONDS:
+            raise TarantulaError("The page takes too long to parse. Use selectors with `tarantula stream add`.")
+        title, body, attributes, doctype = found["page"]
+        sheets = [PageSheet(*sheet) for sheet in found["sheets"]]
+        shown = SafePage(title, body, attributes, doctype, sheets, found["images"])
         return cls(response, PageTree.of(response), shown, policy)
 
     async def sheet(self, number: int, client: PickerClient) -> str:
@@ -317,7 +328,8 @@ class PickerPage:
         exchange = await self._fetch(client, sheet.url, LONGEST_SHEET, "text/css")
         if media_type(exchange.get(b"content-type")) != "text/css":
             raise TarantulaError("This is not a stylesheet.")
-        return safe_css(decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0])
+        text = decode_text(exchange.body, charset_of(exchange.get(b"content-type")))[0]
+        return str(await in_parser_thread(ask_worker, "sheet", {"text": text[:LONGEST_SHEET]}))
 
     async def image(self, number: int, client: PickerClient) -> tuple[bytes, str]:
         """Return one image and its media type."""

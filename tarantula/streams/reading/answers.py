@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from http import HTTPStatus
 
+from tarantula.core.limited_worker import ParserFailedError, ParserLimitError
 from tarantula.core.messages import Message
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import redirect_target
 from tarantula.fetch.errors import DownloadError, PrivateAddress, RefusedByRule
 from tarantula.fetch.exchange import Exchange
-from tarantula.streams.adapters import adapter_named
 from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
 from tarantula.streams.ingest.outcome import FailedReading, UnchangedReading
+from tarantula.streams.limited import needs_worker, read_response
 from tarantula.streams.reading.visits import FollowedSource, StreamVisit
 from tarantula.streams.sources.config import SourceStatus
 
@@ -69,6 +70,11 @@ def attempts_from_exchange(visit: StreamVisit, exchange: Exchange, page: bytes |
     ]
 
 
+def may_wait_for_worker(visit: StreamVisit, exchange: Exchange) -> bool:
+    """Whether a source of the visit is read in a worker process."""
+    return any(needs_worker(source.config, len(exchange.body)) for source in visit.sources)
+
+
 def failed_attempts(visit: StreamVisit, error: Exception, at: int) -> list[ReadAttempt]:
     """Return a failed attempt for every source of the visit."""
     made = _failed_reading(error)
@@ -80,15 +86,19 @@ def failed_attempts(visit: StreamVisit, error: Exception, at: int) -> list[ReadA
 def read_source(source: FollowedSource, answer: SourceResponse) -> SourceReading | FailedReading:
     """Read a response with the source's adapter; an error there affects this source only."""
     try:
-        return adapter_named(source.config.adapter).read(answer, source.config, source.memory)
-    except UnreadableResponse as error:
+        return read_response(answer, source.config, source.memory)
+    except (UnreadableResponse, ParserLimitError) as error:
         return FailedReading(SourceStatus.UNREACHED, str(error)).without_secrets(source.config.variables)
     except Exception as error:
         logger.exception("The %s adapter failed on %s.", source.config.adapter, source.config.name)
         return FailedReading(
             SourceStatus.UNREACHED,
-            Message("It could not be read ({error_type}): see the log.", error_type=type(error).__name__),
+            Message("It could not be read ({error_type}): see the log.", error_type=_error_type(error)),
         )
+
+
+def _error_type(error: Exception) -> str:
+    return str(error).partition(":")[0] if isinstance(error, ParserFailedError) else type(error).__name__
 
 
 def _failed_reading(error: Exception) -> FailedReading:

@@ -11,12 +11,13 @@ from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.services import search
 from tarantula.services.context import ServiceContext
-from tarantula.services.search import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel
+from tarantula.services.search import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel, SkippedRow
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.items import item_path
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_number
-from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n import _, language, mark, set_language, translate_reason
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0
@@ -70,6 +71,10 @@ class _View:
             _count_column("mean", _("Mean time")),
         ]
         self._barrels = data_table(columns, [], _("Barrels"), key="id", search=False)
+        subheading(_("Documents whose parsers were stopped"))
+        self._skipped_count = text_element("p", "", "m-0")
+        columns = [TableColumn("url", _("URL")), TableColumn("urn", _("Item")), TableColumn("why", _("Reason"))]
+        self._skipped = data_table(columns, [], _("Documents whose parsers were stopped"), key="document", search=False)
 
     def show(self, found: SearchPanel) -> None:
         """Show the present state."""
@@ -78,6 +83,9 @@ class _View:
         self._set_text(self._journal, format_number(found.journal))
         self._set_rows(self._searches, [_search(one.query, one.number) for one in found.searches])
         self._set_rows(self._barrels, [_barrel(place, one) for place, one in enumerate(found.barrels)])
+        number = format_number(found.skipped_count)
+        self._set_text(self._skipped_count, _("{number} documents are not in the index.", number=number))
+        self._set_rows(self._skipped, [_skipped(one) for one in found.skipped])
 
     def show_error(self, sentence: str) -> None:
         """Show why the state is not available."""
@@ -118,6 +126,16 @@ def _barrel(place: int, row: BarrelRow) -> dict[str, Any]:
         **_count_cells("answered", row.answered),
         "mean": mean,
         "mean_shown": "–" if mean is None else f"{format_number(mean)} ms",
+    }
+
+
+def _skipped(row: SkippedRow) -> dict[str, Any]:
+    return {
+        "document": row.document,
+        "url": row.url,
+        "url_to": item_path(row.urn, f"/documents/{row.document}"),
+        "urn": row.urn,
+        "why": translate_reason(row.reason_code, row.reason_parameters),
     }
 
 

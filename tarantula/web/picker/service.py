@@ -14,6 +14,7 @@ from starlette.routing import Route
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.limited_worker import in_parser_thread
 from tarantula.core.states import state_meaning
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.streams.adapters.base import SourceResponse
@@ -94,7 +95,7 @@ class PickerService:
 
     async def open(self, person: Person, answer: SourceResponse, policy: EgressPolicy) -> tuple[str, PickerPage]:
         """Open a page in the sandbox; return its key and the page."""
-        page = await asyncio.to_thread(PickerPage.from_response, answer, policy)
+        page: PickerPage = await in_parser_thread(PickerPage.from_response, answer, policy)
         return self.pages.put(page, person.owner), page
 
 
