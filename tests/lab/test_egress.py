@@ -262,8 +262,9 @@ PATHS: dict[str, set[str]] = {
     "fetch.tls": {"tls", "stream tls", "picker"},
     "lifecycle.notifications": {"collector", "notifications"},
     "publications.fields": {"notifications"},
+    "publications.notification_services": {"notifications of a reader", "notifications of a curator"},
     "publications.notifications": {"notifications"},
-    "services.streams.alerts": {"notifications"},
+    "services.notifications": {"notifications of a reader", "notifications of a curator"},
     "streams.alerts.notifications": {"notifications"},
     "streams.ingest.failures": {"notifications"},
     "streams.picker.browser": {"picker rendered"},
@@ -273,6 +274,7 @@ PATHS: dict[str, set[str]] = {
 """Modules of the program that connect, or let others connect, and the scenarios that use them."""
 NOT_OUTGOING = {
     "core.config": "the name of this machine",
+    "core.limited_worker": "a worker that must not connect, in a test",
     "core.sockets": "listens",
     "search.barrels.barrel": "listens",
     "search.barrels.client": "barrels and gateways that the operator names",

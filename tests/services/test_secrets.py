@@ -24,11 +24,10 @@ from sqlalchemy import JSON, insert, select, text, type_coerce
 from tarantula.accounts.roles import Person, Role
 from tarantula.archive.export.exporter import ExportFormat
 from tarantula.core.config import Config
-from tarantula.core.database import Database
+from tarantula.core.database import Database, connect
 from tarantula.core.errors import TarantulaError
 from tarantula.core.secrets import MissingKey, is_sealed, key_id
 from tarantula.models import Alert, Item, Publication, Source
-from tarantula.publications import registry
 from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services import accounts, publications, secrets, tokens
 from tarantula.services.context import ServiceContext
@@ -36,7 +35,9 @@ from tarantula.services.streams import alerts, sources
 from tarantula.store.database import open_database
 from tarantula.streams.sources.registry import config_of
 from tests.sites.server import Answer, Web
-from tests.support.crawls import SCRAPY, TARANTULA, describe, only_item, run
+from tests.support.backups import new_database
+from tests.support.crawls import SCRAPY, TARANTULA, only_item, run
+from tests.support.old_schemas import upgrade
 from tests.support.waits import eventually
 from tests.support.web_server import WebServer, api_client, web_server
 
@@ -195,42 +196,41 @@ def test_rotation(database: Database, database_config: Config, drop_old: bool) -
         assert "secrets.rotate" in session.scalars(text("SELECT action FROM audit_entry")).all()
 
 
-def test_the_migration_encrypts_what_was_stored_in_clear(database: Database, database_config: Config) -> None:
-    describe(database, "site", base_url="http://www.fc.ul.pt/", notify=[ADDRESS], settings=SETTINGS)
-    with database.session() as session:
-        clear = registry.config_of(registry.get_publication(session, "site")).model_dump(mode="json")
-        del clear["name"], clear["base_url"]
-        session.execute(
-            Publication.__table__.update().values(configuration=type_coerce(clear, JSON))  # type: ignore[attr-defined]
-        )
-        session.execute(text("DROP TABLE secret_key"))
-        session.execute(text("UPDATE alembic_version SET version_num = '0015'"))
-    assert CANARY in str(stored(database))
-    with open_database(database_config) as migrated:
+def test_the_migration_encrypts_what_was_stored_in_clear(
+    database_config: Config, request: pytest.FixtureRequest
+) -> None:
+    url = new_database(database_config, request) or f"sqlite:///{database_config.home / 'old.sqlite'}"
+    old = database_config.model_copy(update={"database_url": url})
+    store_in_clear(old, 1)
+    with open_database(old) as migrated:
         assert CANARY not in str(stored(migrated))
-        fields = publications.get_publication(context_of(database_config, migrated), "site")
-    assert (fields["notify"], fields["settings"]) == ([ADDRESS], SETTINGS)
+        fields = publications.get_publication(context_of(old, migrated), "p0")
+    assert (fields["notify"], fields["settings"]) == ([f"{ADDRESS}0"], SETTINGS)
 
 
-def test_the_migration_leaves_no_clear_text_in_the_file(sqlite: Database, sqlite_config: Config) -> None:
+def test_the_migration_leaves_no_clear_text_in_the_file(config: Config) -> None:
     """SQLite overwrites what the migration replaced."""
-    with sqlite.session() as session:
-        session.execute(text("DROP TABLE secret_key"))
-        session.execute(text("UPDATE alembic_version SET version_num = '0015'"))
-        for number in range(60):
-            clear = {"notify": [f"{ADDRESS}/{number}"], "settings": SETTINGS, "description": "x" * 40 * number}
+    store_in_clear(config, 60)
+    assert traces(config.home) != []
+    with open_database(config) as migrated, migrated.reading() as session:
+        assert len(session.scalars(select(Publication)).all()) == 60
+    assert traces(config.home) == []
+
+
+def store_in_clear(config: Config, number: int) -> None:
+    """Make a database of the version before secrets were encrypted, with some publications."""
+    with connect(config) as database, database.engine.begin() as connection:
+        upgrade(connection, "0015")
+        for index in range(number):
+            clear = {"notify": [f"{ADDRESS}{index}"], "settings": SETTINGS, "description": "x" * 40 * index}
             values = {
-                "id": number + 1,
-                "name": f"p{number}",
+                "id": index + 1,
+                "name": f"p{index}",
                 "base_url": "http://x.test/",
                 "created_at": datetime.now(UTC),
             }
-            session.execute(insert(Publication).values(configuration=type_coerce(clear, JSON), **values))
-    sqlite.close()
-    assert traces(sqlite_config.home) != []
-    with open_database(sqlite_config) as migrated, migrated.reading() as session:
-        assert len(session.scalars(select(Publication)).all()) == 60
-    assert traces(sqlite_config.home) == []
+            connection.execute(insert(Publication).values(configuration=type_coerce(clear, JSON), **values))
+        assert CANARY in str(connection.execute(text("SELECT configuration FROM publication")).all())
 
 
 def test_masked_values_that_are_sent_back_keep_the_stored_ones(database: Database, database_config: Config) -> None:
