@@ -157,7 +157,7 @@ def test_a_hold_on_a_momentary_condition_is_refused(sqlite: Database) -> None:
     new_source(sqlite)
     with pytest.raises(TarantulaError, match="A change or a record is momentary"):
         new_alert(sqlite, "temperature changed", hold="10m")
-    with pytest.raises(TarantulaError, match="Apprise does not support addresses"):
+    with pytest.raises(TarantulaError, match="A notification address begins with a service"):
         new_alert(sqlite, "temperature changed", notify="nowhere")
 
 
