@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 import socket
 from collections.abc import Iterator, Sequence
@@ -77,6 +78,8 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
     for router in (login.router, search.router, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
+    # Its lines about pages that do not exist have the whole URL, such as that of the start link with its code.
+    logging.getLogger("nicegui").addFilter(lambda record: not record.getMessage().endswith(" not found"))
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
@@ -149,5 +152,10 @@ async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
 
 def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
+        app,
+        log_level="warning",
+        access_log=False,
+        use_colors=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        server_header=False,
     )
