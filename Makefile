@@ -65,7 +65,10 @@ audit: setup  ## compare the locked versions with the public list of vulnerabili
 	@$(BIN)/python -m tools.audit
 
 sbom: setup  ## list the installed packages as CycloneDX JSON, in build/sbom.json
-	@$(BIN)/python -m tools.sbom build/sbom.json
+	@mkdir -p build
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-format JSON \
+		--output-file build/sbom.json $(BIN)/python
+	@echo build/sbom.json
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .venv-pywb demo-home build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
