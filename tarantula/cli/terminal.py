@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from textwrap import indent, wrap
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
@@ -83,7 +83,9 @@ def write_json_rows(rows: Iterable[Any]) -> None:
     """Write rows as an indented JSON list, one at a time, without holding the list in memory."""
     between = "[\n"
     for row in rows:
-        print(between + indent(json.dumps(row, indent=2, ensure_ascii=False), "  "), end="")
+        text = json.dumps(row, indent=2, ensure_ascii=False)
+        # Not textwrap.indent, which splits strings at separators of lines that JSON permits.
+        print(between + "  " + text.replace("\n", "\n  "), end="")
         between = ",\n"
     print("[]" if between == "[\n" else "\n]")
 

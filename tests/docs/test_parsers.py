@@ -12,14 +12,14 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "tarantula"
 ROW = re.compile(r"^\| `(?P<name>[a-z0-9_]+)` \| (?P<places>[a-z, ]+) \|(?: [^|]+ \|){3}$", re.MULTILINE)
 PARSERS_OF_PYTHON = set(
-    "bz2 configparser csv email gzip html http ipaddress json lzma mailbox marshal mimetypes pickle plistlib shelve tarfile "
-    "tomllib urllib wave xml xmlrpc zipfile zlib".split()
+    "bz2 configparser csv email gzip html http ipaddress json lzma mailbox marshal mimetypes pickle plistlib shelve "
+    "tarfile tomllib urllib wave xml xmlrpc zipfile zlib".split()
 )
 WRITTEN_ONLY = {"gzip", "xml", "zipfile"}
 """They make exports, charts and feeds; nothing is read with them."""
 NOT_PARSERS = set(
-    "apscheduler argon2 cryptography itemadapter numba numpy prometheus_client psycopg2 pyarrow pydantic_settings pydispatch "
-    "rich scipy sqlalchemy tomli_w typer typing_extensions uvloop".split()
+    "apscheduler argon2 cryptography itemadapter numba numpy prometheus_client psycopg2 pyarrow pydantic_settings "
+    "pydispatch rich scipy sqlalchemy tomli_w typer typing_extensions uvloop".split()
 )
 """They get numbers, rows, or texts that they do not parse. A package that parses belongs into docs/parsers.md."""
 
