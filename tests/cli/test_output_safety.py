@@ -37,8 +37,10 @@ EVIL = "\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x1b]8;;http://evil.example/\x07\x
 FORGED = "\n2026-01-01 00:00:00 [forged] INFO: owned"
 NEVER = re.compile("\x1b[^\\[]|\x07|[\x80-\x9f\x7f\u2028-\u202e\u2066-\u2069]|\x1b\\[2J|\x1b\\[31mevil")
 """What Rich never writes itself; its colours and movements of the cursor are CSI sequences."""
-NOT_RUN = {"barrel", "crawl", "gateway", "item resume", "revisit estimators", "revisit figures", "revisit simulate",
-           "serve", "web"}  # fmt: skip
+NOT_RUN = {
+    "barrel", "crawl", "gateway", "item resume", "revisit estimators", "revisit figures", "revisit simulate", "serve",
+    "stream poll", "web",
+}  # fmt: skip
 """Commands that serve, collect or compute for long: only their complaints are read here."""
 
 
@@ -134,7 +136,7 @@ def test_no_command_passes_control_characters_to_a_terminal(
             assert not NEVER.search(shown), (path, words, NEVER.search(shown), shown)
             seen += shown
     # The texts were there, and shown as escapes.
-    assert seen.count(r"\u001b]0;owned") > len(tree())
+    assert seen.count(r"\u001b") > len(tree())
 
 
 def test_json_on_a_terminal_has_the_exact_text(urns: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,13 +206,20 @@ def test_a_collection_of_a_hostile_site(sqlite: Database, config: Config, tarant
     links = "".join(f'<a href="/{name}{EVIL}">' for name in ("moved", "a", "b"))
     site = {
         "/robots.txt": Answer(f"User-agent: *{EVIL}\nSitemap: /map.xml{EVIL}\nCrawl-delay: x{EVIL}\n", "text/plain"),
-        "/": Answer(f"<title>evil{EVIL}</title>{links}<a href='/moved'><a href='/odd'>", headers={"Server": EVIL}),
+        "/": Answer(
+            f"<title>evil{EVIL}</title><p class=value>evil{EVIL}</p>{links}<a href='/moved'><a href='/odd'>",
+            headers={"Server": EVIL},
+        ),
         "/moved": Answer(status=302, headers={"Location": f"/to{EVIL}", "X": wire}),
         "/odd": Answer("x", type=f"text/ht{EVIL}ml"),
     }
     with Web(site) as web:
         describe(sqlite, "evil", base_url=web.url(), description=EVIL)
-        for command in ([TARANTULA, "crawl", "evil"], [SCRAPY, "fetch", web.url()], [SCRAPY, "parse", web.url()]):
+        followed(sqlite, "evil.source", {"value": "text"}, url=web.url())
+        commands = ("tarantula crawl evil", "tarantula stream poll evil.source", f"scrapy fetch {web.url()}",
+                    f"scrapy parse {web.url()}", "scrapy list")  # fmt: skip
+        for program, *words in map(str.split, commands):
+            command = [{"scrapy": SCRAPY, "tarantula": TARANTULA}[program], *words]
             terminal = Terminal()
             environment = {**os.environ, "no_proxy": "*", "TERM": "xterm-256color", "COLUMNS": "200"}
             with WarmProcess(command, stdout=os.dup(terminal.file), stderr=os.dup(terminal.file), env=environment,
