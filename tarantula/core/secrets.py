@@ -62,7 +62,7 @@ def has_text(value: object) -> bool:
 
 
 def change_secrets(configuration: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Return the configuration of a publication, item, source, alert or factor with *change* applied to each secret in it."""
+    """Return a configuration, as of a publication or an alert, with *change* applied to each secret in it."""
     changed = dict(configuration)
     if changed.get("notify"):
         changed["notify"] = [change(address) for address in changed["notify"]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sqlalchemy as sa
 from alembic import op
 
@@ -11,7 +13,7 @@ down_revision = "0018"
 moment = sa.DateTime(timezone=True)
 
 
-def _account(**options: bool) -> sa.Column[int]:
+def _account(**options: Any) -> sa.Column[int]:
     return sa.Column("account_id", sa.Integer, sa.ForeignKey("account.id", ondelete="CASCADE"), **options)
 
 
