@@ -88,15 +88,16 @@ def clear_failures(
 
     With *account_id* its second factor was right: delete the failures of it too.
     """
-    if account_id is not None:
-        session.execute(delete(FailedLogin).where(FailedLogin.who == _of_factor(account_id)))
     if device is not None:
         session.execute(delete(FailedLogin).where(FailedLogin.who == _of_device(device)))
         return
-    session.execute(delete(FailedLogin).where(FailedLogin.who == _of_pair(name, address)))
-    row = session.get(FailedLogin, _of_address(address))
+    # Locked in the order of `_keys`, so that two logins at once cannot deadlock.
+    row = session.get(FailedLogin, _of_address(address), with_for_update=True)
     if row is not None:
         row.failures = max(0, row.failures - 1)
+    session.execute(delete(FailedLogin).where(FailedLogin.who == _of_pair(name, address)))
+    if account_id is not None:
+        session.execute(delete(FailedLogin).where(FailedLogin.who == _of_factor(account_id)))
 
 
 def uncount_attempt(session: Session, name: str, address: str, device: str | None = None) -> None:
@@ -154,8 +155,12 @@ def _network(address: str) -> str:
 def _row(session: Session, who: str) -> FailedLogin:
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     fresh = dialect.insert(FailedLogin).values(who=who, failures=0, at=datetime.now(UTC))
-    session.execute(fresh.on_conflict_do_nothing())
-    return session.execute(select(FailedLogin).where(FailedLogin.who == who).with_for_update()).scalar_one()
+    locked = select(FailedLogin).where(FailedLogin.who == who).with_for_update()
+    # A login that succeeds meanwhile deletes the row.
+    while True:
+        session.execute(fresh.on_conflict_do_nothing())
+        if (row := session.scalar(locked)) is not None:
+            return row
 
 
 def _wait(row: FailedLogin, limit: LoginLimit, now: datetime) -> int:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import segno
 from fastapi import APIRouter, Form, Request
 from starlette.responses import Response
 
+from tarantula.accounts.factors import FactorRefused
 from tarantula.core.errors import TarantulaError
 from tarantula.services import factors
 from tarantula.services.context import ServiceContext
@@ -27,7 +29,7 @@ Text = Annotated[str, Form()]
 @router.get("")
 def factors_page(request: Request) -> Response:
     """Show the second factors of the account."""
-    return _answer(request, dict)
+    return _answer(request, dict[str, Any])
 
 
 @router.post("/totp")
@@ -44,13 +46,20 @@ def begin_totp(request: Request, password: Password = "") -> Response:
 @router.post("/totp/confirm")
 def confirm_totp(request: Request, code: Text = "") -> Response:
     """Make the app active with its first code."""
-    return _answer(request, lambda: {"codes": factors.confirm_totp(_context(request), code), **_changed()})
+
+    def confirm() -> dict[str, Any]:
+        try:
+            return {"codes": factors.confirm_totp(_context(request), code), **_changed()}
+        except FactorRefused as error:
+            return {"complaint": _(str(error)), "is_confirming": True}
+
+    return _answer(request, confirm)
 
 
 @router.post("/totp/remove")
 def remove_totp(request: Request, password: Password = "") -> Response:
     """Remove the app."""
-    return _answer(request, lambda: factors.remove_totp(_context(request), password) or _changed())
+    return _answer(request, partial(factors.remove_totp, _context(request), password))
 
 
 @router.post("/key/begin")
@@ -80,7 +89,7 @@ def finish_key(request: Request, name: Text = "", response: Text = "") -> Respon
 @router.post("/key/remove")
 def remove_key(request: Request, number: Annotated[int, Form(ge=1, lt=2**31)], password: Password = "") -> Response:
     """Remove a security key."""
-    return _answer(request, lambda: factors.remove_key(_context(request), password, number) or _changed())
+    return _answer(request, partial(factors.remove_key, _context(request), password, number))
 
 
 @router.post("/codes")
@@ -98,11 +107,12 @@ def _changed() -> dict[str, Any]:
     return {"done": _("The second factors are changed. Other sessions have ended.")}
 
 
-def _answer(request: Request, act: Callable[[], dict[str, Any]], key_name: str = "") -> Response:
+def _answer(request: Request, act: Callable[[], dict[str, Any] | None], key_name: str = "") -> Response:
     """Show the page after an action, or why it was refused."""
     context, status, problem = _context(request), 200, ""
     try:
         values = act()
+        values = _changed() if values is None else values
     except TarantulaError as error:
         values, status = {"complaint": _(str(error))}, 400
     try:
