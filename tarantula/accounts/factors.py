@@ -37,7 +37,7 @@ RECOVERY_CODE_BYTES = 10
 class FactorRefused(TarantulaError):
     """A second factor that is wrong; the audit log records *factor* and *reason*."""
 
-    def __init__(self, factor: str, reason: str = "") -> None:
+    def __init__(self, *, factor: str, reason: str = "") -> None:
         super().__init__(
             "The code is wrong, or was used before: each code works once. Enter the next one."
             if factor != "key"
@@ -112,7 +112,7 @@ def use_totp(session: Session, account: Account, code: str) -> None:
     """Accept a code of the app, once; raise `FactorRefused` if it is wrong."""
     row = active_totp(session, account.id)
     if row is None:
-        raise FactorRefused("totp", "no app")
+        raise FactorRefused(factor="totp", reason="no app")
     _accept_code(session, row, code)
 
 
@@ -129,12 +129,12 @@ def _accept_code(session: Session, row: TotpFactor, code: str) -> None:
     steps = range(present - TOTP_TOLERANCE_STEPS, present + TOTP_TOLERANCE_STEPS + 1)
     step = max((step for step in steps if bytes_eq(generator.generate(step * TOTP_STEP_SECONDS), typed)), default=None)
     if step is None:
-        raise FactorRefused("totp")
+        raise FactorRefused(factor="totp")
     # RFC 6238, section 5.2: a code is accepted once. The condition decides between two logins at the same time.
     accepted = update(TotpFactor).where(TotpFactor.id == row.id, TotpFactor.last_step < step)
     result = session.execute(accepted.values(last_step=step, used_at=datetime.now(UTC)))
     if not changed_row(result):
-        raise FactorRefused("totp", "used before")
+        raise FactorRefused(factor="totp", reason="used before")
 
 
 def changed_row(result: object) -> bool:
@@ -163,7 +163,7 @@ def use_recovery_code(session: Session, account: Account, code: str) -> None:
     digest = _code_digest(account.id, re.sub(r"[\s-]", "", code.lower()))
     chosen = delete(RecoveryCode).where(RecoveryCode.digest == digest, RecoveryCode.account_id == account.id)
     if not changed_row(session.execute(chosen)):
-        raise FactorRefused("recovery code")
+        raise FactorRefused(factor="recovery code")
 
 
 def _code_digest(account_id: int, code: str) -> str:

@@ -35,7 +35,7 @@ class SecondFactorNeeded(Exception):
     """The name and the password are right, and the account has a second factor."""
 
     def __init__(self, attempt: str) -> None:
-        super().__init__("The account has a second factor.")
+        super().__init__()
         self.attempt = attempt
         """Secret with which the login goes on, for a cookie."""
 
@@ -158,7 +158,7 @@ def recovery_proof(code: str) -> Proof:
 def _proof_of(factor: str, use: Callable[[Session, Account], None]) -> Proof:
     def prove(session: Session, account: Account | None, challenge: str | None) -> tuple[Account, dict[str, Any]]:
         if account is None:
-            raise FactorRefused(factor, "There was no password.")
+            raise FactorRefused(factor=factor, reason="There was no password.")
         use(session, account)
         return account, {"factor": factor}
 
@@ -196,7 +196,7 @@ def finish_log_in(database: Database, secret: str, proof: Proof, address: str, d
             waited = session.get(Account, attempt.account_id) if attempt.account_id is not None else None
             account, detail = proof(session, waited, challenge)
             if account.disabled_at is not None:
-                raise FactorRefused(detail["factor"], "The account is disabled.")
+                raise FactorRefused(factor=detail["factor"], reason="The account is disabled.")
             session.delete(attempt)
             clear_failures(session, account.name, address, known, account.id)
             return _begin_session(session, account, address, **detail)

@@ -113,7 +113,7 @@ def register(session: Session, account: Account, site: Site, challenge: str, nam
         credential_id = bytes_to_base64url(verified.credential_id)
     # The response has bytes of a stranger's device, in nested formats whose parsers raise errors of many kinds.
     except Exception as error:
-        raise FactorRefused("key", _reason(error)) from error
+        raise FactorRefused(factor="key", reason=_reason(error)) from error
     if session.scalar(select(SecurityKey.id).where(SecurityKey.credential_id == credential_id)) is not None:
         raise ConflictError("This security key is registered already.")
     session.add(
@@ -155,18 +155,18 @@ def use_key(session: Session, account_id: int | None, site: Site, challenge: str
     Without an account the key stands for the password too: it must have verified its user.
     """
     if challenge is None:
-        raise FactorRefused("key", "The challenge was used before.")
+        raise FactorRefused(factor="key", reason="The challenge was used before.")
     try:
         key, verified = _verified(session, account_id, site, challenge, response)
     except FactorRefused:
         raise
     except Exception as error:  # As in `register`.
-        raise FactorRefused("key", _reason(error)) from error
+        raise FactorRefused(factor="key", reason=_reason(error)) from error
     # The condition decides between two logins at the same time.
     unchanged = update(SecurityKey).where(SecurityKey.id == key.id, SecurityKey.sign_count == key.sign_count)
     result = session.execute(unchanged.values(sign_count=verified.new_sign_count, used_at=datetime.now(UTC)))
     if not changed_row(result):
-        raise FactorRefused("key", "The key was used at the same time.")
+        raise FactorRefused(factor="key", reason="The key was used at the same time.")
     return key
 
 
@@ -176,10 +176,10 @@ def _verified(
     credential = _parsed(response)
     key = session.scalar(select(SecurityKey).where(SecurityKey.credential_id == str(credential["id"])))
     if key is None or (account_id is not None and key.account_id != account_id):
-        raise FactorRefused("key", "The key is not registered for this account.")
+        raise FactorRefused(factor="key", reason="The key is not registered for this account.")
     owner, handle = session.get_one(Account, key.account_id), credential["response"].get("userHandle")
     if (handle or account_id is None) and base64url_to_bytes(str(handle)) != user_handle(owner):
-        raise FactorRefused("key", "The key belongs to another user.")
+        raise FactorRefused(factor="key", reason="The key belongs to another user.")
     verified = verify_authentication_response(
         credential=credential,
         expected_challenge=base64url_to_bytes(challenge),

@@ -36,8 +36,12 @@ PYDANTIC_MESSAGES = {
 TRANSLATED = (
     "accounts/accounts.py",
     "accounts/credentials.py",
+    "accounts/factors.py",
+    "accounts/login.py",
     "accounts/roles.py",
+    "accounts/security_keys.py",
     "accounts/sessions.py",
+    "accounts/throttle.py",
     "accounts/tokens.py",
     "lifecycle/control.py",
     "publications",
@@ -53,6 +57,7 @@ TRANSLATED = (
     "streams/sources/retention.py",
     "streams/values",
     "streams/views",
+    "web/auth.py",
     "web/components",
     "web/picker",
 )
