@@ -71,6 +71,15 @@ def exist(session: Session, account_id: int) -> bool:
     return active_totp(session, account_id) is not None or session.scalar(key) is not None
 
 
+def is_missing(session: Session, account_id: int) -> bool:
+    """Whether an account has a password and no second factor.
+
+    One without a password logs in at a provider, which sees to further factors.
+    """
+    account = session.get(Account, account_id)
+    return account is not None and bool(account.password) and not exist(session, account_id)
+
+
 def remove_all(session: Session, account: Account) -> None:
     """Remove all second factors and recovery codes of an account."""
     for table in (TotpFactor, SecurityKey, RecoveryCode):

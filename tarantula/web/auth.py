@@ -93,7 +93,7 @@ class Authenticator:
         """Return a person as one who must set up a second factor, if their role needs one that is missing."""
         if person is None or person.account_id is None or person.role not in self._required_roles:
             return person
-        return person if factors.exist(session, person.account_id) else person._replace(needs_factor=True)
+        return person._replace(needs_factor=factors.is_missing(session, person.account_id))
 
     def person_of_token(self, secret: str) -> Person | None:
         """Return the account of a token."""
