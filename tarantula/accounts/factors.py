@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import b32decode, b32encode
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 
 from cryptography.hazmat.primitives.constant_time import bytes_eq
@@ -14,7 +15,7 @@ from sqlalchemy import CursorResult, delete, func, select, update
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.credentials import secret_digest
-from tarantula.accounts.roles import Role, parse_role
+from tarantula.accounts.roles import Person, Role, parse_role
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.secrets import check_readable
 from tarantula.models import Account, RecoveryCode, SecurityKey, TotpFactor
@@ -71,13 +72,15 @@ def exist(session: Session, account_id: int) -> bool:
     return active_totp(session, account_id) is not None or session.scalar(key) is not None
 
 
-def is_missing(session: Session, account_id: int) -> bool:
-    """Whether an account has a password and no second factor.
+def restrict(session: Session, person: Person | None, roles: Collection[Role]) -> Person | None:
+    """Return a person as one who must set up a second factor, if their role is among those that need one.
 
-    One without a password logs in at a provider, which sees to further factors.
+    An account without a password logs in at a provider, which sees to further factors.
     """
-    account = session.get(Account, account_id)
-    return account is not None and bool(account.password) and not exist(session, account_id)
+    if person is None or person.account_id is None or person.role not in roles:
+        return person
+    has_password = bool(session.get_one(Account, person.account_id).password)
+    return person._replace(needs_factor=has_password and not exist(session, person.account_id))
 
 
 def remove_all(session: Session, account: Account) -> None:

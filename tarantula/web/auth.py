@@ -12,7 +12,6 @@ from time import monotonic
 from urllib.parse import quote, urlsplit
 
 from ada_url import URL, HostType
-from sqlalchemy.orm import Session
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, RedirectResponse
@@ -82,18 +81,12 @@ class Authenticator:
             return None
         digest = secret_digest(secret)
         with self.database.reading() as session:
-            person = self._restricted(session, sessions.person_of(session, digest))
+            person = factors.restrict(session, sessions.person_of(session, digest), self._required_roles)
             stale = present and person is not None and sessions.is_stale(session, digest)
         if stale:
             with self.database.session() as session:
                 sessions.touch(session, digest)
         return person
-
-    def _restricted(self, session: Session, person: Person | None) -> Person | None:
-        """Return a person as one who must set up a second factor, if their role needs one that is missing."""
-        if person is None or person.account_id is None or person.role not in self._required_roles:
-            return person
-        return person._replace(needs_factor=factors.is_missing(session, person.account_id))
 
     def person_of_token(self, secret: str) -> Person | None:
         """Return the account of a token."""
