@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -138,7 +139,7 @@ def export(
             end=_microseconds(end),
         )
         check_format(query, form)
-        chunks = export_chunks(session, source, query, form)
+        chunks = export_chunks(lambda: nullcontext(session), source, query, form)
         if output is None:
             for chunk in chunks:
                 sys.stdout.buffer.write(chunk)
