@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
 from sqlalchemy import delete, select
@@ -13,6 +12,7 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import accounts, audit, sessions
 from tarantula.accounts.credentials import hash_password, needs_rehash, new_secret, secret_digest, verify_password
 from tarantula.accounts.roles import Person, Role
+from tarantula.core.connections import client_network
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.models import FailedLogin, KnownDevice, LoginSession
@@ -39,8 +39,6 @@ DEVICE_LIFETIME = timedelta(days=180)
 """Time without a login after which a device is no longer known."""
 MAX_DEVICES = 20
 """Known devices per account; the one that was not seen for longest is forgotten first."""
-IPV6_PREFIX = 64
-"""Bits of an IPv6 address that count: one customer has all addresses of such a network."""
 NO_ONE = Person("", Role.READER)
 """Who fails to log in."""
 
@@ -95,26 +93,15 @@ def _keys(name: str | None, address: str, device: str | None) -> list[tuple[str,
 
 
 def _of_pair(name: str, address: str) -> str:
-    return f"name {name} at {_network(address)}"
+    return f"name {name} at {client_network(address)}"
 
 
 def _of_address(address: str) -> str:
-    return f"address {_network(address)}"
+    return f"address {client_network(address)}"
 
 
 def _of_device(digest: str) -> str:
     return f"device {digest}"
-
-
-def _network(address: str) -> str:
-    """Return the part of an address that identifies a client: all of IPv4, the network of IPv6."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address[:60]
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
-        return str(ip_network((parsed, IPV6_PREFIX), strict=False))
-    return str(parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else parsed)
 
 
 def _row(session: Session, who: str) -> FailedLogin:

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from tarantula.core.config import Config
 from tarantula.core.database_errors import OutageLog, outage_log, translate_errors
-from tarantula.core.deadlines import check_time, current_budget
+from tarantula.core.deadlines import check_time, current_budget, lift_time_budget
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sealed_columns import require_key, set_keyring
 from tarantula.core.secrets import Keyring, is_sealed, secrets_in
@@ -86,7 +86,8 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a session for writing; commit at the end, roll back on an exception."""
+        """Open a session for writing; commit at the end, roll back on an exception. It has no time budget."""
+        lift_time_budget()
         with translate_errors(self.engine.url), self._write.begin() as session:
             yield session
 

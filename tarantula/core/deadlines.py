@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from time import monotonic
-from typing import NamedTuple
 
 from tarantula.core.errors import TarantulaError
 
 
-class TimeBudget(NamedTuple):
+@dataclass(slots=True)
+class TimeBudget:
     """Seconds that work may take, and the monotonic time at which they are over."""
 
     seconds: float
     ends_at: float
+    is_active: bool = True
+    """Tasks that were started in the block live on with its context, but not with its limit."""
 
     @property
     def left(self) -> float:
@@ -39,22 +42,29 @@ _budget: ContextVar[TimeBudget | None] = ContextVar("time_budget", default=None)
 
 @contextmanager
 def time_budget(seconds: float) -> Iterator[None]:
-    """Limit the time of a block, in this thread and in those to which its context is copied; an outer limit holds."""
-    outer, wanted = _budget.get(), TimeBudget(seconds, monotonic() + seconds)
-    token = _budget.set(wanted if outer is None or wanted.ends_at < outer.ends_at else outer)
+    """Limit the time of a block, in this thread and in those to which its context is copied."""
+    budget = TimeBudget(seconds, monotonic() + seconds)
+    token = _budget.set(budget)
     try:
         yield
     finally:
+        budget.is_active = False
         _budget.reset(token)
+
+
+def lift_time_budget() -> None:
+    """Let the running work take as long as it needs: what has begun to change something is not ended in the middle."""
+    _budget.set(None)
 
 
 def current_budget() -> TimeBudget | None:
     """Return the time budget of the running work, or None."""
-    return _budget.get()
+    budget = _budget.get()
+    return budget if budget is not None and budget.is_active else None
 
 
 def check_time() -> None:
     """Raise `TimeBudgetError` if the time budget is over; loops that take long call it."""
-    budget = _budget.get()
-    if budget is not None and monotonic() >= budget.ends_at:
+    budget = current_budget()
+    if budget is not None and not budget.left:
         raise TimeBudgetError(budget.seconds)

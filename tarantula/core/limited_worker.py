@@ -27,7 +27,7 @@ from struct import Struct
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from tarantula.core.deadlines import check_time, current_budget
+from tarantula.core.deadlines import TimeBudgetError, current_budget
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import Reason
 
@@ -240,8 +240,8 @@ class _Pool:
     def _slot(self) -> Iterator[None]:
         """Wait for a worker to be free, within the time budget of the request."""
         budget = current_budget()
-        if not self._slots.acquire(timeout=budget.left if budget is not None else None):
-            check_time()
+        if not self._slots.acquire(timeout=None if budget is None else budget.left):
+            raise TimeBudgetError(budget.seconds if budget is not None else 0)
         try:
             yield
         finally:

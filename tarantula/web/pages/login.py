@@ -14,8 +14,9 @@ from tarantula.accounts import accounts
 from tarantula.accounts.login import DEVICE_LIFETIME, TooManyLogins
 from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=PooledRoute)
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 
 
