@@ -42,10 +42,11 @@ class ServerConnection(Protocol):
 class OpenConnections:
     """The open connections of a server; the one that the server waits for longest makes room for a new one."""
 
-    def __init__(self, per_address: int, most: int = MAX_CONNECTIONS) -> None:
+    def __init__(self, per_address: int, most: int = MAX_CONNECTIONS, spare: int = SPARE_CONNECTIONS) -> None:
         # Each connection may need a second file: the download, or a connection to the database.
         self.most = max(min(most, connection_limit() // 2), 1)
         self.per_address = per_address
+        self.spare = spare
         self._open: dict[ServerConnection, str] = {}
         self._numbers = Counter[str]()
 
@@ -64,7 +65,7 @@ class OpenConnections:
         too_many = self._numbers[who] >= self.per_address and not is_loopback(connection.client_address)
         if too_many and not self._abort_waiting(who):
             return False
-        if len(self._open) >= self.most and not self._abort_waiting() and len(self) >= self.most + SPARE_CONNECTIONS:
+        if len(self._open) >= self.most and not self._abort_waiting() and len(self) >= self.most + self.spare:
             return False
         self._open[connection] = who
         self._numbers[who] += 1

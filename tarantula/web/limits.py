@@ -183,13 +183,14 @@ def in_request_pool(endpoint: Callable[..., Any]) -> Callable[..., Any]:
     if inspect.iscoroutinefunction(endpoint):
         return endpoint
 
-    @functools.wraps(endpoint)
     async def call(*args: Any, **kwargs: Any) -> Any:
         return await _request.get().pool.run(functools.partial(endpoint, *args, **kwargs))
 
-    # FastAPI would look through the wrapper, and call it in a thread.
-    del call.__wrapped__  # type: ignore[attr-defined]
-    call.__signature__ = inspect.signature(endpoint, eval_str=True)
+    # FastAPI would look through `__wrapped__`, and call it in a thread of its own.
+    call.__name__, call.__qualname__ = endpoint.__name__, endpoint.__qualname__
+    call.__doc__, call.__module__ = endpoint.__doc__, endpoint.__module__
+    wrapper: Any = call
+    wrapper.__signature__ = inspect.signature(endpoint, eval_str=True)
     return call
 
 
