@@ -343,7 +343,7 @@ def _limit_body(receive: Receive) -> Receive:
 
 async def _refuse(error: RequestRefused, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
-        await error_response(scope["path"], str(error), error.status, error.headers)(scope, receive, send)
+        await error_response(scope, str(error), error.status, error.headers)(scope, receive, send)
         return
     # Closed before it is accepted: the browser sees a 403.
     await receive()

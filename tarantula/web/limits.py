@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from anyio import CapacityLimiter, fail_after, to_thread
 from fastapi.routing import APIRoute
-from starlette.datastructures import Headers
+from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,7 +29,7 @@ from tarantula.core.config import Config
 from tarantula.core.connections import client_network
 from tarantula.core.deadlines import TimeBudgetError, time_budget
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
-from tarantula.web.i18n import _, language, negotiate_language, set_language
+from tarantula.web.i18n import LANGUAGE_COOKIE, _, language, negotiate_language, set_language
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -369,10 +369,12 @@ def retry_headers(error: TarantulaError) -> dict[str, str]:
     return {"Retry-After": str(seconds)} if error_status(error, 0) else {}
 
 
-def error_response(path: str, sentence: str, status: int, headers: dict[str, str]) -> Response:
+def error_response(scope: Scope, sentence: str, status: int, headers: dict[str, str]) -> Response:
     """Return an error as JSON for programs, and as a page without scripts for people."""
-    if path.startswith(DATA_PATHS):
+    if scope["path"].startswith(DATA_PATHS):
         return JSONResponse({"detail": sentence}, status, headers)
+    asked = HTTPConnection(scope)
+    set_language(negotiate_language(asked.cookies.get(LANGUAGE_COOKIE), asked.headers.get("accept-language", "")))
     page = templates.get_template("unavailable.html").render(
         language=language(), title=_("Not available"), complaint=_(sentence)
     )
@@ -386,6 +388,5 @@ async def refuse(error: TarantulaError, scope: Scope, receive: Receive, send: Se
         await receive()
         await send({"type": "websocket.close", "code": 1013, "reason": str(error)})
         return
-    set_language(negotiate_language(None, Headers(scope=scope).get("accept-language", "")))
-    response = error_response(scope["path"], str(error), error_status(error, 400), retry_headers(error))
+    response = error_response(scope, str(error), error_status(error, 400), retry_headers(error))
     await response(scope, receive, send)

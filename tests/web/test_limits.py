@@ -21,13 +21,11 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.streams.history import store_events
-from tarantula.web import limits
-from tarantula.web.app import create_app
-from tarantula.web.auth import Authenticator
+from tarantula.web import api, limits, live
+from tarantula.web.api import monitoring
 from tarantula.web.limits import RequestLimits, TooManyRequestsError
-from tarantula.web.picker.service import PickerService
-from tarantula.web.replay.addresses import ReplayOrigin
-from tarantula.web.replay.security import TicketSigner
+from tarantula.web.pages import login
+from tarantula.web.public import search
 from tests.support.crawls import TARANTULA, start
 from tests.support.histories import at, event, new_series
 from tests.support.item_lifecycles import change, new_item
@@ -125,7 +123,7 @@ def test_half_requests_do_not_silence_the_server(sqlite: Database, config: Confi
             client = opened.enter_context(socket.create_connection((host, int(port)), timeout=TIMEOUT_SECONDS))
             client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n" if number % 2 else b"POST /login HTTP/1.1\r\n")
         with api_client(address) as asking:
-            for path in ("/health", "/login", "/static/search.css"):
+            for path in ("/health", "/login"):
                 assert asking.get(path).status_code == 200, path
     process.terminate()
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -204,7 +202,7 @@ def test_expensive_dry_runs_of_one_account_leave_the_others_alone(
 ) -> None:
     monkeypatch.setenv("TARANTULA_REQUEST_SECONDS", "5")
     fill(sqlite, 400, "a" * 40)
-    mine, others = account(sqlite, "eva", Role.READER), account(sqlite)
+    others, mine = account(sqlite), account(sqlite, "eva", Role.READER)
     body = {"source": SOURCE, "condition": f"value ~ /{EVIL_PATTERN}/", "begin": "2026-06-12T00:00:00Z"}
     body["end"] = "2026-06-14T00:00:00Z"
     with web_server() as place, api_client(place.address, headers=mine) as client, ThreadPoolExecutor(45) as threads:
@@ -268,14 +266,11 @@ def test_what_is_remembered_of_addresses_is_bounded() -> None:
     assert len(limited._buckets) <= RequestLimits.MAX_BUCKETS
 
 
-def test_every_route_of_the_api_has_its_own_kind_of_threads(sqlite: Database, config: Config) -> None:
-    authenticator = Authenticator(config, sqlite)
-    replay = ReplayOrigin(TicketSigner(), 1, "", PickerService(config))
-    app = create_app(authenticator, replay)
-    routes = [route for route in app.routes if isinstance(route, APIRoute)]
+def test_every_blocking_route_has_its_own_kind_of_threads() -> None:
+    routers = [*api.ROUTERS, login.router, search.router, monitoring.router, live.router]
+    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     assert len(routes) > 100
-    blocking = {route.path for route in routes if not inspect.iscoroutinefunction(route.endpoint)}
-    assert blocking == set()
-    paths = {re.sub(r"\{[^}]*\}", "x", route.path) for route in routes}
+    assert [route.path for route in routes if not inspect.iscoroutinefunction(route.endpoint)] == []
+    paths = {re.sub(r"\{[^}]*\}", "x", prefix + route.path) for route in routes for prefix in ("", "/api")}
     for pattern, pool in limits.WORK:
         assert any(re.fullmatch(pattern, path) for path in paths), (pattern, pool)

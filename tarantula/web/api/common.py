@@ -148,7 +148,7 @@ async def _service_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, TarantulaError)
     status = error_status(error, next(status for kind, status in ERROR_STATUS if isinstance(error, kind)))
     if headers := retry_headers(error):
-        return error_response(request.scope["path"], str(error), status, headers)
+        return error_response(request.scope, str(error), status, headers)
     fields = {field: sentence for field, sentence in getattr(error, "fields", {}).items() if field}
     return JSONResponse({"detail": str(error), **({"fields": fields} if fields else {})}, status)
 
