@@ -52,7 +52,7 @@ def account(database: Database, name: str = "ana", role: Role = Role.ADMINISTRAT
 
 def fill(database: Database, number: int, text: str = "") -> None:
     """Add a source with so many events: numbers, or a text that is always the same but for its end."""
-    source = followed(database, SOURCE, {"value": "text" if text else "number"})
+    source = followed(database, SOURCE, {"value": "text" if text else "integer"})
     with database.session() as session:
         series = series_of(session, source, [("value", "")])["value", ""]
         store_events(session, [event(series, BEGIN + n * SECOND, f"{text}{n}") for n in range(number)])

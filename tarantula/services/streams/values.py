@@ -20,7 +20,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
 from tarantula.streams import export, history
-from tarantula.streams.export import StreamFormat
+from tarantula.streams.export import ExportQuery, StreamFormat
 from tarantula.streams.export.rows import ExportSeries
 from tarantula.streams.history import HistoryPoints, ValueSummary
 from tarantula.streams.history.retention import RetentionSummary, retention_summary
