@@ -7,6 +7,7 @@ import signal
 import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from urllib.parse import urlsplit
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,14 +16,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tarantula import __version__
-from tarantula.core.sockets import open_listener
+from tarantula.core.sockets import TrustedHosts, open_listener, trusted_hosts
 from tarantula.core.termination import request_end
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
 from tarantula.web.api.common import add_error_handlers
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
-from tarantula.web.middleware import DisconnectMiddleware
+from tarantula.web.middleware import DisconnectMiddleware, TrustedHostMiddleware
 from tarantula.web.pages import (
     accounts,
     alerts,
@@ -64,7 +65,7 @@ RECONNECT_SECONDS = 30.0
 """How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
 
 
-def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
+def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: TrustedHosts) -> FastAPI:
     """Create the management app of an installation; one per process."""
     app = FastAPI(
         title="Tarântula",
@@ -88,6 +89,8 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
     app.add_middleware(AuthMiddleware, authenticator=authenticator)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
+    has_proxies = bool(authenticator.installation.proxies)
+    app.add_middleware(TrustedHostMiddleware, hosts=hosts, has_proxies=has_proxies)
     app.add_middleware(DisconnectMiddleware)
     return app
 
@@ -105,12 +108,14 @@ def create_apps(
     tickets = TicketSigner()
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
+    installation = authenticator.installation
+    hosts = trusted_hosts(installation, host)
+    # With an address of their own, archived pages have none of the names of the management pages.
+    replay_hosts = TrustedHosts([urlsplit(address).hostname or ""]) if address else hosts
+    archived = create_replay_app(installation, authenticator.database, tickets, picker.routes(tickets))
     return [
-        (create_app(authenticator, replay), listener),
-        (
-            create_replay_app(authenticator.installation, authenticator.database, tickets, picker.routes(tickets)),
-            replay_socket,
-        ),
+        (create_app(authenticator, replay, hosts), listener),
+        (TrustedHostMiddleware(archived, replay_hosts), replay_socket),
     ]
 
 
@@ -127,13 +132,13 @@ class _Server(uvicorn.Server):
         yield
 
 
-def serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    """Serve apps on their sockets until Ctrl-C."""
-    asyncio.run(_serve(applications))
+def serve(applications: AppsWithSockets, proxies: list[str]) -> None:
+    """Serve apps on their sockets until Ctrl-C; the headers of *proxies* say where a request came from."""
+    asyncio.run(_serve(applications, proxies))
 
 
-async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    servers = [_Server(_config(app)) for app, _ in applications]
+async def _serve(applications: AppsWithSockets, proxies: list[str]) -> None:
+    servers = [_Server(_config(app, proxies)) for app, _ in applications]
 
     def end() -> None:
         for server in servers:
@@ -147,7 +152,14 @@ async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
     )
 
 
-def _config(app: ASGIApp) -> uvicorn.Config:
+def _config(app: ASGIApp, proxies: list[str]) -> uvicorn.Config:
     return uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
+        app,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+        server_header=False,
+        # Without a list uvicorn believes these headers of every client on this machine.
+        proxy_headers=bool(proxies),
+        forwarded_allow_ips=proxies,
     )

@@ -12,7 +12,14 @@ from starlette.templating import Jinja2Templates
 
 from tarantula.accounts import accounts
 from tarantula.accounts.login import DEVICE_LIFETIME, TooManyLogins
-from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, session_cookie
+from tarantula.web.auth import (
+    DEVICE_COOKIE,
+    SESSION_COOKIE,
+    Authenticator,
+    is_secure,
+    own_cookie,
+    session_cookie,
+)
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 
 router = APIRouter(include_in_schema=False)
@@ -48,7 +55,7 @@ def log_in(
     """Log in with name and password."""
     authenticator: Authenticator = request.state.authenticator
     try:
-        device = request.cookies.get(DEVICE_COOKIE)
+        device = own_cookie(request, DEVICE_COOKIE)
         secret = authenticator.log_in(name, password, request.client.host if request.client else "", device)
     except TooManyLogins as error:
         texts = _("Too many failed logins. Try again in {seconds} seconds.", seconds=error.seconds)
@@ -57,8 +64,8 @@ def log_in(
         return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
     answer = _start_session(request, secret, local_path(next))
     if known := authenticator.remember_device(secret, device):
-        seconds, secure = int(DEVICE_LIFETIME.total_seconds()), request.url.scheme == "https"
-        answer.headers.append("set-cookie", session_cookie(known, secure=secure, name=DEVICE_COOKIE, seconds=seconds))
+        seconds = int(DEVICE_LIFETIME.total_seconds())
+        answer.headers.append("set-cookie", session_cookie(request, known, DEVICE_COOKIE, seconds))
     return answer
 
 
@@ -66,10 +73,10 @@ def log_in(
 def log_out(request: Request) -> Response:
     """Log out."""
     authenticator: Authenticator = request.state.authenticator
-    if secret := request.cookies.get(SESSION_COOKIE):
+    if secret := own_cookie(request):
         authenticator.log_out(secret)
     answer = RedirectResponse("/login", status_code=303)
-    answer.delete_cookie(SESSION_COOKIE)
+    answer.headers.append("set-cookie", session_cookie(request, "", seconds=0))
     return answer
 
 
@@ -119,5 +126,8 @@ def local_path(address: str) -> str:
 
 def _start_session(request: Request, secret: str, target: str) -> Response:
     answer = RedirectResponse(target, status_code=303)
-    answer.headers.append("set-cookie", session_cookie(secret, secure=request.url.scheme == "https"))
+    answer.headers.append("set-cookie", session_cookie(request, secret))
+    if is_secure(request) and SESSION_COOKIE in request.cookies:
+        # Earlier versions set it by https too, where it is not read any more.
+        answer.delete_cookie(SESSION_COOKIE)
     return answer
