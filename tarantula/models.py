@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from tarantula.core.columns import Base, UtcDateTime
-from tarantula.tables.accounts import Account, AuditEntry, AuditHead, FailedLogin, KnownDevice, LoginSession, Token
+from tarantula.tables.accounts import (
+    Account,
+    AuditEntry,
+    AuditHead,
+    FailedLogin,
+    Identity,
+    KnownDevice,
+    LoginSession,
+    Token,
+)
 from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
 from tarantula.tables.publications import (
     Collector,
@@ -63,6 +72,7 @@ __all__ = [
     "Firing",
     "Forgotten",
     "Home",
+    "Identity",
     "InheritedRecord",
     "Item",
     "JournalEntry",

@@ -99,6 +99,29 @@ class Config(BaseSettings):
     """Addresses and networks of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` hold, separated by
     semicolons."""
 
+    oidc_issuer: str = ""
+    """Issuer of the OpenID Connect provider at which people may log in."""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = Field(default="", repr=False)
+    oidc_client_secret_file: Path | None = None
+    oidc_label: str = ""
+    """Name of the provider on the login page; by default its host name."""
+    oidc_scopes: str = "openid profile email"
+    oidc_create: bool = False
+    """Whether an account is created for a person who logs in for the first time."""
+    oidc_name_claim: str = "preferred_username"
+    """Claim with the name of a new account."""
+    oidc_link_claim: str = ""
+    """Claim with the name of the account that a person gets at the first login; none: accounts are linked by command."""
+    oidc_domain: str = ""
+    """Domain of verified e-mail addresses whose part before the @ is a name of an account."""
+    oidc_role: str = "reader"
+    """Role of a new account, if no claim says which."""
+    oidc_role_claim: str = ""
+    """Claim with groups or roles, which gives the role at each login."""
+    oidc_roles: str = ""
+    """Roles of its values, as ``archivists=curator; staff=reader``."""
+
     web_components: bool = False
     """Whether administrators may enter import paths and all Scrapy settings in the pages and the API."""
 

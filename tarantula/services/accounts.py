@@ -20,6 +20,8 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.streams.sources import registry
 
+NO_PASSWORD = "This account has no password: its logins are those of the provider."
+
 
 class AccountRow(BaseModel):
     """An account that can log in."""
@@ -29,6 +31,8 @@ class AccountRow(BaseModel):
     created_at: datetime
     disabled_at: datetime | None
     """Since when login is disabled."""
+    has_password: bool = True
+    """Whether it has a password; otherwise only identities at a provider log in to it."""
 
 
 def list_accounts(context: ServiceContext) -> list[AccountRow]:
@@ -43,7 +47,7 @@ def get_account(context: ServiceContext, name: str) -> AccountRow:
         return _row(stored.get(session, name))
 
 
-def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
+def add_account(context: ServiceContext, name: str, role: Role, password: str | None) -> AccountRow:
     """Create an account. The first one takes over what was created with the printed setup link."""
     with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         is_first = not stored.exist(session)
@@ -121,10 +125,18 @@ def change_password(context: ServiceContext, old: str, new: str) -> None:
     own = own_name(context)
     with context.reading() as session:
         password = own_account(session, context).password
+    if not password:
+        raise TarantulaError(NO_PASSWORD)
     if not verify_password(old, password):
         raise TarantulaError("That is not the current password.")
     with context.changing("account.password", own, Role.READER) as session:
         stored.set_password(session, own_account(session, context), new, but=context.person.session)
+
+
+def has_password(context: ServiceContext) -> bool:
+    """Whether one's own account has a password."""
+    with context.reading() as session:
+        return bool(own_account(session, context).password)
 
 
 def own_name(context: ServiceContext) -> str:
@@ -150,6 +162,7 @@ def _row(account: Account) -> AccountRow:
         role=Role(account.role),
         created_at=account.created_at,
         disabled_at=account.disabled_at,
+        has_password=bool(account.password),
     )
 
 

@@ -40,6 +40,7 @@ from tarantula.web.pages import (
     reports,
     search_engine,
     servers,
+    single_sign_on,
     sources,
     types,
     validation,
@@ -56,7 +57,7 @@ __all__ = ["create_app", "create_apps", "serve"]
 # fmt: off
 PAGES = (
     accounts, alerts, audit, browse, dashboard, documents, files, items, login, overview, picker, publications,
-    reports, search_engine, servers, sources, types, validation, withholding,
+    reports, search_engine, servers, single_sign_on, sources, types, validation, withholding,
 )
 # fmt: on
 """Importing a page module registers its routes."""
@@ -75,7 +76,7 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, search.router, monitoring.router, live.router, api.router):
+    for router in (login.router, single_sign_on.router, search.router, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     app.mount("/static", StaticFiles(directory=live.STATIC))

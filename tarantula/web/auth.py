@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.accounts import accounts, audit, login, sessions, tokens
 from tarantula.accounts.credentials import secret_digest
+from tarantula.accounts.oidc import OidcProvider, OidcSettings
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -39,6 +40,9 @@ class Authenticator:
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
         self.database = database
+        settings = OidcSettings.of(installation)
+        self.provider = OidcProvider(installation, settings) if settings is not None else None
+        """Where people may log in besides here."""
         self._code: str | None = None
         self._lock = Lock()
 

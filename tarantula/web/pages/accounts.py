@@ -103,7 +103,10 @@ def account_page(context: ServiceContext) -> None:
         ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
-    _password(context)
+    if accounts.has_password(context):
+        _password(context)
+    else:
+        ui.label(_(accounts.NO_PASSWORD))
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")

@@ -33,7 +33,7 @@ def log_in_by_link(request: Request, code: str = "") -> Response:
     secret = authenticator.redeem_code(code)
     if secret is None:
         return RedirectResponse("/login?failed=code", status_code=303)
-    return _start_session(request, secret, "/")
+    return start_session(request, secret, RedirectResponse("/", status_code=303))
 
 
 @router.get("/login")
@@ -41,8 +41,8 @@ def login_page(request: Request, next: str = "/", failed: str = "") -> Response:
     """Show the login form."""
     if failed == "code":
         used = _("This link was already used or has been replaced. Start `tarantula web` again to get a new one.")
-        return _login_form(request, next, complaint=used)
-    return _login_form(request, next)
+        return login_form(request, next, complaint=used)
+    return login_form(request, next)
 
 
 @router.post("/login")
@@ -59,19 +59,18 @@ def log_in(
         secret = authenticator.log_in(name, password, request.client.host if request.client else "", device)
     except TooManyLogins as error:
         texts = _("Too many failed logins. Try again in {seconds} seconds.", seconds=error.seconds)
-        return _login_form(request, next, name, texts, status=429, headers={"Retry-After": str(error.seconds)})
+        return login_form(request, next, name, texts, status=429, headers={"Retry-After": str(error.seconds)})
     if secret is None:
-        return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
-    answer = _start_session(request, secret, local_path(next))
+        return login_form(request, next, name, _("The name or the password is wrong."), status=401)
+    answer = start_session(request, secret, RedirectResponse(local_path(next), status_code=303))
     if known := authenticator.remember_device(secret, device):
         seconds = int(DEVICE_LIFETIME.total_seconds())
         answer.headers.append("set-cookie", session_cookie(request, known, DEVICE_COOKIE, seconds))
     return answer
 
 
-@router.post("/logout")
-def log_out(request: Request) -> Response:
-    """Log out."""
+def log_out_here(request: Request) -> Response:
+    """End the session of the browser."""
     authenticator: Authenticator = request.state.authenticator
     if secret := own_cookie(request):
         authenticator.log_out(secret)
@@ -89,7 +88,7 @@ def choose_language(request: Request, name: str, back: str = "/") -> Response:
     return answer
 
 
-def _login_form(
+def login_form(
     request: Request,
     next: str,
     name: str = "",
@@ -98,13 +97,16 @@ def _login_form(
     status: int = 200,
     headers: dict[str, str] | None = None,
 ) -> Response:
+    """Show the login form."""
     authenticator: Authenticator = request.state.authenticator
+    provider = authenticator.provider
     with authenticator.database.reading() as session:
         has_accounts = accounts.exist(session)
     texts = {
         "title": _("Log in"),
         "name": _("Name"),
         "password": _("Password"),
+        "provider": _("Log in with {provider}", provider=provider.settings.label) if provider else "",
         "no_account": _("There is no account yet. Open the link that `tarantula web` printed when it was started."),
     }
     others = {code: label for code, label in LANGUAGES.items() if code != language()}
@@ -124,8 +126,8 @@ def local_path(address: str) -> str:
     return f"{path}?{parts.query}" if parts.query else path
 
 
-def _start_session(request: Request, secret: str, target: str) -> Response:
-    answer = RedirectResponse(target, status_code=303)
+def start_session(request: Request, secret: str, answer: Response) -> Response:
+    """Set the cookie of a session that has just begun."""
     answer.headers.append("set-cookie", session_cookie(request, secret))
     if is_secure(request) and SESSION_COOKIE in request.cookies:
         # Earlier versions set it by https too, where it is not read any more.
