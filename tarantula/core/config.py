@@ -112,7 +112,7 @@ class Config(BaseSettings):
     oidc_name_claim: str = "preferred_username"
     """Claim with the name of a new account."""
     oidc_link_claim: str = ""
-    """Claim with the name of the account that a person gets at the first login; none: accounts are linked by command."""
+    """Claim with the name of the account that a person gets at the first login; none: only commands link."""
     oidc_domain: str = ""
     """Domain of verified e-mail addresses whose part before the @ is a name of an account."""
     oidc_role: str = "reader"

@@ -108,10 +108,13 @@ def _name(identity: ProviderIdentity, claim: str, settings: OidcSettings) -> str
 
 
 def _create(session: Session, settings: OidcSettings, identity: ProviderIdentity, role: Role) -> Account:
+    if not stored.exist(session):
+        raise LoginRefused("There is no account yet. Create the first one with `tarantula user add`.")
     name = _name(identity, settings.name_claim, settings)
     if not stored.is_valid_name(name):
         raise LoginRefused(
-            "{provider} gives no name for an account in the claim {claim}. Ask an administrator to create and link one.",
+            "{provider} gives no name for an account in the claim {claim}. "
+            "Ask an administrator to create and link one.",
             provider=settings.label,
             claim=settings.name_claim,
         )
