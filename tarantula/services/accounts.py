@@ -20,8 +20,6 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.streams.sources import registry
 
-NO_PASSWORD = "This account has no password: its logins are those of the provider."
-
 
 class AccountRow(BaseModel):
     """An account that can log in."""
@@ -126,7 +124,7 @@ def change_password(context: ServiceContext, old: str, new: str) -> None:
     with context.reading() as session:
         password = own_account(session, context).password
     if not password:
-        raise TarantulaError(NO_PASSWORD)
+        raise TarantulaError("This account has no password: the provider of the logins has it.")
     if not verify_password(old, password):
         raise TarantulaError("That is not the current password.")
     with context.changing("account.password", own, Role.READER) as session:

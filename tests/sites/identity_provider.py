@@ -10,6 +10,7 @@ import asyncio
 import hmac
 import json
 from base64 import b64decode, urlsafe_b64encode
+from functools import cache
 from hashlib import sha256
 from secrets import token_urlsafe
 from time import time
@@ -29,6 +30,15 @@ def encoded(value: object) -> str:
     """Return a part of a token."""
     raw = value if isinstance(value, bytes) else json.dumps(value).encode()
     return urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+@cache
+def keys_of(generation: int) -> tuple[RSAKey, ECKey]:
+    """Return keys, which take long to generate."""
+    keys = RSAKey.generate_key(2048), ECKey.generate_key("P-256")
+    for key in keys:
+        key.ensure_kid()
+    return keys
 
 
 class IdentityProvider:
@@ -52,6 +62,7 @@ class IdentityProvider:
         self.has_key_ids = True
         self.problems: list[str] = []
         """What clients did wrong."""
+        self._generation = 0
         self._codes: dict[str, Json] = {}
         self._access_tokens: set[str] = set()
         self.rotate()
@@ -73,9 +84,8 @@ class IdentityProvider:
 
     def rotate(self) -> None:
         """Replace the keys."""
-        self.rsa, self.ec = RSAKey.generate_key(2048), ECKey.generate_key("P-256")
-        for key in (self.rsa, self.ec):
-            key.ensure_kid()
+        self._generation += 1
+        self.rsa, self.ec = keys_of(self._generation)
 
     async def _answer(self, visit: Visit, _: asyncio.Transport) -> Answer | None:
         path = urlsplit(visit.path).path

@@ -312,8 +312,10 @@ def test_keys_may_be_rotated(sqlite: Database, provider: IdentityProvider, algor
 
 def test_a_stolen_key_is_not_accepted(sqlite: Database, provider: IdentityProvider) -> None:
     site = opened(sqlite, provider, oidc_link_claim="preferred_username")
-    with IdentityProvider().web as other:
-        provider.answers["/keys"] = Answer(httpx.get(other.url("/keys"), trust_env=False).text, "application/json")
+    other = IdentityProvider()
+    other.rotate()
+    with other.web as web:
+        provider.answers["/keys"] = Answer(httpx.get(web.url("/keys"), trust_env=False).text, "application/json")
     assert "is not signed with a key of 127.0.0.1" in site.me()["complaint"]
 
 

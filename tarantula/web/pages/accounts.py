@@ -106,7 +106,7 @@ def account_page(context: ServiceContext) -> None:
     if accounts.has_password(context):
         _password(context)
     else:
-        ui.label(_(accounts.NO_PASSWORD))
+        ui.label(_("This account has no password: the provider of the logins has it."))
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")
