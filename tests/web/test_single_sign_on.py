@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from time import time
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
 from tarantula.accounts import accounts, audit, login, oidc
-from tarantula.accounts.oidc import claim_values
+from tarantula.accounts.oidc import OidcSettings, claim_values
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -416,7 +417,7 @@ def test_failures_are_throttled_and_recorded(
     sqlite: Database, provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = opened(sqlite, provider)
-    monkeypatch.setattr(login, "ADDRESS_LIMIT", login.LoginLimit(free=3, longest=60))
+    monkeypatch.setattr(login, "pause_seconds", lambda failures, limit: 60 if failures >= 3 else 0)
     assert [site.me()["status"] for _ in range(5)] == [403, 403, 403, 429, 429]
     assert site.audited() == [("", "login.failed", "unknown account")] * 3
     with sqlite.reading() as session:
@@ -459,13 +460,26 @@ def test_by_https_the_cookies_are_bound_to_the_host(sqlite: Database, provider: 
         ({"ROLE": "king"}, "'king' is not a role"),
     ],
 )
-def test_wrong_settings_are_reported_at_the_start(
-    tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], sentence: str
-) -> None:
+def test_wrong_settings_are_reported(monkeypatch: pytest.MonkeyPatch, settings: dict[str, str], sentence: str) -> None:
     for name, value in {"ISSUER": "https://sso.example", "CLIENT_ID": "x", **settings}.items():
         monkeypatch.setenv(f"TARANTULA_OIDC_{name}", value)
+    with pytest.raises(TarantulaError, match=sentence):
+        OidcSettings.of(Config())
+
+
+def test_wrong_settings_end_the_command(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARANTULA_OIDC_ISSUER", "http://sso.example")
     done = tarantula("web", "--port", "0", "--replay-port", "0")
-    assert (done.code, sentence in done.err, "Traceback" in done.err) == (2, True, False)
+    assert (done.code, "beginning with https://" in done.err, "Traceback" in done.err) == (2, True, False)
+
+
+def test_the_secret_may_be_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text("of the client\n")
+    found = OidcSettings.of(
+        Config(oidc_issuer="https://sso.example", oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
+    )
+    assert found is not None
+    assert (found.client_secret, found.label, found.scopes) == ("of the client", "sso.example", "openid profile email")
 
 
 def test_claims_may_be_inside_others() -> None:
