@@ -58,7 +58,9 @@ def gateway(
     port: Port = 7700,
     unsigned: Annotated[
         bool,
-        typer.Option("--unsigned", help="Answer clients without the key too: whoever reaches the port can search."),
+        typer.Option(
+            "--unsigned", help="Answer clients without the key too: everyone who reaches the port can search."
+        ),
     ] = False,
 ) -> None:
     """Answer searches by forwarding them to barrels, until Ctrl-C."""

@@ -278,7 +278,7 @@ def error_answer(error: HttpError) -> HttpAnswer:
 
 
 class RequestGuard(NamedTuple):
-    """What is checked of each request before it is answered."""
+    """Checks of each request before it is answered."""
 
     verifier: RequestVerifier
     hosts: TrustedHosts
