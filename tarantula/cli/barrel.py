@@ -59,7 +59,7 @@ def gateway(
     unsigned: Annotated[
         bool,
         typer.Option(
-            "--unsigned", help="Answer clients without the key too: everyone who reaches the port can search."
+            "--unsigned", help="Also answer clients without the key: everyone who reaches the port can search."
         ),
     ] = False,
 ) -> None:
