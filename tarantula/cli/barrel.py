@@ -16,7 +16,7 @@ from tarantula.search import check_available
 from tarantula.search.barrels.gateway import run_gateway
 from tarantula.search.barrels.http_server import RequestGuard
 from tarantula.search.barrels.signatures import RequestSigner, RequestVerifier, SearchKeys
-from tarantula.store.database import open_database
+from tarantula.services.context import local_context
 
 Host = Annotated[
     str, typer.Option("--host", help="The address to listen on; 127.0.0.1 is reachable from this machine only.")
@@ -44,13 +44,13 @@ def barrel(
     installation = Config()
     keys = SearchKeys(installation, create=True)
     index = open_barrel_index(folder or installation.make_home() / "search" / "barrel", rebuild)
-    with open_database(installation) as database, open_listener(host, port) as listener:
+    with local_context() as context, open_listener(host, port) as listener:
         address = address.rstrip("/") or listener_url(host, listener)
         log_to_stdout()
-        database.log_outages()
+        context.database.log_outages()
         print(address, flush=True)
         guard = RequestGuard(RequestVerifier(keys), trusted_hosts(installation, host, address))
-        uvloop.run(run_barrel(BarrelService(database, index, address), listener, guard))
+        uvloop.run(run_barrel(BarrelService(context.database, index, address), listener, guard))
 
 
 def gateway(
@@ -67,8 +67,8 @@ def gateway(
     installation = Config()
     keys = SearchKeys(installation, create=True)
     guard = RequestGuard(RequestVerifier(keys, is_required=not unsigned), trusted_hosts(installation, host))
-    with open_database(installation) as database, open_listener(host, port) as listener:
+    with local_context() as context, open_listener(host, port) as listener:
         log_to_stdout()
-        database.log_outages()
+        context.database.log_outages()
         print(listener_url(host, listener), flush=True)
-        uvloop.run(run_gateway(database, listener, guard, RequestSigner(keys)))
+        uvloop.run(run_gateway(context.database, listener, guard, RequestSigner(keys)))
