@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import secrets
 from base64 import b64encode, urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator, Mapping
@@ -27,6 +28,8 @@ from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import DownloadError
 from tarantula.fetch.exchange import FetchRequest
+
+logger = logging.getLogger(__name__)
 
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 """Accepted signatures of ID tokens: neither ``none``, nor HMAC, for which a public key could serve as the secret."""
@@ -342,8 +345,11 @@ class OidcProvider:
         try:
             answer = await client.fetch(request)
         except DownloadError as error:
+            # The reason may have addresses of this network, and the login page is public.
+            logger.warning("%s cannot be reached. %s", self.settings.label, error.reason)
             raise ProviderError(
-                "{provider} cannot be reached. {reason}", provider=self.settings.label, reason=error.reason
+                "{provider} cannot be reached. Try again later; the log of the server has the reason.",
+                provider=self.settings.label,
             ) from error
         finally:
             await client.close()
