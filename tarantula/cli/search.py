@@ -137,7 +137,7 @@ def index(
     if updater.skipped:
         console().print(f"Not in the index, because their parsers were stopped: {updater.skipped:,}.")
         for url, reason in updater.stopped[:MAX_PRINTED]:
-            console().print(f"{url}: {reason}", markup=False, highlight=False)
+            console().print(f"{url}: {reason}")
         console().print("`tarantula index --skipped` lists all of them.")
     if updater.unreadable:
         raise typer.Exit(EXIT_INCOMPLETE)
@@ -150,7 +150,7 @@ def _list_skipped(as_json: bool) -> None:
         write_json([row.model_dump(mode="json") for row in rows])
         return
     for row in rows:
-        console().print(f"{row.urn} {row.url}: {row.reason}", markup=False, highlight=False, soft_wrap=True)
+        console().print(f"{row.urn} {row.url}: {row.reason}", soft_wrap=True)
     if not rows:
         console().print("No parser of a document was stopped.")
 

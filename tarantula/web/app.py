@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
 from urllib.parse import urlsplit
@@ -79,6 +80,8 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         app.include_router(router)
     add_error_handlers(app)
     add_page_error_handler(pages_app)
+    # Its lines about pages that do not exist have the whole URL, such as that of the start link with its code.
+    logging.getLogger("nicegui").addFilter(lambda record: not record.getMessage().endswith(" not found"))
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,

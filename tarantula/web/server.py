@@ -48,6 +48,7 @@ class _Config(uvicorn.Config):
             http=LimitedProtocol,
             log_level="warning",
             access_log=False,
+            use_colors=False,
             server_header=False,
             backlog=ACCEPT_BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
