@@ -23,7 +23,7 @@ from tests.sites.drawing import page
 from tests.sites.large import LargeWeb
 from tests.sites.server import Answer, Web
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
-from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, start, states, wait_until
+from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, run, start, states, wait_until
 from tests.support.postgresql import CutNetwork, OwnPostgresql
 from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client
@@ -127,6 +127,14 @@ def test_pages_answer_503_meanwhile(server: OwnPostgresql, database: Database) -
     process.terminate()
     out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert_one_outage(out + err)
+
+
+def test_a_stream_reader_that_starts_meanwhile_says_so(server: OwnPostgresql) -> None:
+    server.stop()
+    code, out, err = run(TARANTULA, "stream", "read")
+    assert (code, out) == (2, ""), out + err
+    assert err.splitlines()[-1].startswith("The database postgresql://"), err
+    assert "Traceback" not in err, err
 
 
 def test_an_index_that_is_followed_survives_a_restart(server: OwnPostgresql, database: Database) -> None:

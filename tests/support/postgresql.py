@@ -20,6 +20,8 @@ import pytest
 from tests.support.waits import eventually
 
 _NUMBERS = count(1)
+MAX_STARTS = 12
+"""Tries to start a server, of ten seconds each."""
 
 
 class OwnPostgresql:
@@ -59,8 +61,16 @@ class OwnPostgresql:
         pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
 
     def start(self) -> None:
-        """Start the server again."""
-        self._server.ensure_postgres_running()
+        """Start the server again; recovery of one that was killed may take longer than one try."""
+        for _ in range(MAX_STARTS - 1):
+            with suppress(subprocess.TimeoutExpired):
+                return self._server.ensure_postgres_running()
+        return self._server.ensure_postgres_running()
+
+    @property
+    def programs(self) -> Path:
+        """Folder of its programs, such as pg_dump of the same version."""
+        return Path(self._server.bin_path)
 
 
 class CutNetwork:

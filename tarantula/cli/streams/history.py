@@ -84,7 +84,7 @@ def history(
     end: End = None,
     as_json: Json = False,
 ) -> None:
-    """Show query is stored of a source, query was deleted, and a sparkline of each series."""
+    """Show what is stored of a source, what was deleted, and a sparkline of each series."""
     until = _microseconds(end) or _now()
     since = _microseconds(begin)
     with open_database() as database, database.reading() as session:
