@@ -25,8 +25,8 @@ import tempfile
 import time
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,8 +36,13 @@ from sqlalchemy import func, select
 from warcio.archiveiterator import ArchiveIterator
 
 from tarantula.core.config import Config
+from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.models import Document, Event, Item, LinkRow, Publication
+from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.finder import SearchFinder
+from tarantula.search.index.updater import updated_index
+from tarantula.search.results import SearchRequest, SearchResults
 from tarantula.store.captures import capture_of
 from tarantula.store.database import open_database
 from tarantula.store.listings import fired_effects, is_complete
@@ -237,24 +242,28 @@ def exported_records(installation: Installation, urn: str) -> set[tuple[str, str
     return found
 
 
-def search_results(installation: Installation, *options: str) -> dict[str, Any]:
+Find = Callable[[SearchRequest], SearchResults]
+
+
+def home_finder(installation: Installation) -> Find:
+    """Bring the index in the home up to date; return the search in it."""
+    with open_database(installation.config) as database:
+        return SearchFinder(updated_index(installation.config, database, lambda _done, _total: None)).find
+
+
+def search_results(find: Find) -> dict[str, Any]:
     """Return counts and facets of common queries, and all URLs found for rare ones."""
     found: dict[str, Any] = {}
     for query in QUERIES:
-        answer = _search(installation, query, *options)
-        found[query] = {"documents": answer["documents"], "facets": answer["facets"]}
+        answer = find(SearchRequest(query=query, unfold=True))
+        found[query] = (answer.documents, answer.facets)
     for number in RARE_PAGES:
-        query = f'title:"Página {number}"'
-        answer = _search(installation, query, *options)
-        numbers = map(str, range(2, answer["pages"] + 1))
-        pages = [answer] + [_search(installation, query, "--page", number, *options) for number in numbers]
-        found[query] = (answer["documents"], sorted(hit["url"] for page in pages for hit in page["results"]))
+        request = SearchRequest(query=f'title:"Página {number}"', unfold=True)
+        answer = find(request)
+        numbers = range(1, answer.pages + 1)
+        pages = [find(request.model_copy(update={"page": page})) for page in numbers]
+        found[request.query] = (answer.documents, sorted(hit.url for page in pages for hit in page.results))
     return found
-
-
-def _search(installation: Installation, query: str, *options: str) -> dict[str, Any]:
-    answer: dict[str, Any] = json.loads(installation.run("search", query, "--unfold", "--json", *options))
-    return answer
 
 
 @dataclass
@@ -449,32 +458,27 @@ def compare(sites: list[Site], calm: Installation, disturbed: Installation) -> d
             for kind in one:
                 if one[kind] != other[kind]:
                     different.setdefault(kind, []).append(f"{urn}: {_difference(one[kind], other[kind])}")
-    found = []
-    for installation in (calm, disturbed):
-        installation.run("index")
-        found.append(search_results(installation))
+    found = [search_results(home_finder(installation)) for installation in (calm, disturbed)]
     if found[0] != found[1]:
         different["search"] = [_difference(*found)]
     return different
 
 
 def check_gateway(installation: Installation, port: int) -> dict[str, list[str]]:
-    """Return how the answers through the gateway differ from those of the index in the home, when both are current."""
-    until = time.monotonic() + SETTLE_SECONDS
-    while True:
-        installation.run("index")
-        try:
-            expected, found = (
-                search_results(installation, *options) for options in ((), ("--gateway", f"http://127.0.0.1:{port}"))
-            )
-            if expected == found:
-                return {}
-            difference = _difference(expected, found)
-        except SystemExit as error:
-            difference = str(error)
-        if time.monotonic() > until:
-            return {"gateway": [difference]}
-        time.sleep(1)
+    """Return how answers through the gateway differ from those of the index in the home, after a while."""
+    expected, until = search_results(home_finder(installation)), time.monotonic() + SETTLE_SECONDS
+    with services(installation, 0, port), closing(GatewayClient(f"http://127.0.0.1:{port}")) as client:
+        while True:
+            try:
+                found = search_results(client.find)
+                if expected == found:
+                    return {}
+                difference = _difference(expected, found)
+            except TarantulaError as error:
+                difference = str(error)
+            if time.monotonic() > until:
+                return {"gateway": [difference]}
+            time.sleep(1)
 
 
 def check_stream(installation: Installation, brief: BriefSite, kills: int) -> dict[str, list[str]]:
@@ -564,11 +568,14 @@ def main() -> int:
             with services(disturbed, hosts, gateway_port):
                 disturbance.run()
                 settle(disturbance)
-                different = check_gateway(disturbed, gateway_port)
         finally:
             end_all(disturbance)
         asked, bugs = disturbance.requests(), disturbed.bugs()
-        different |= {**compare(sites, calm, disturbed), **check_stream(disturbed, brief, chosen.kills)}
+        different = compare(sites, calm, disturbed) | check_stream(disturbed, brief, chosen.kills)
+        try:
+            different |= check_gateway(disturbed, gateway_port)
+        finally:
+            end_all(disturbance)
         if bugs:
             different["bugs"] = [f"{len(bugs)} lines", *bugs[:3]]
         for site in (brief, *sites):

@@ -29,8 +29,8 @@ from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client
 
 AWAY, BACK = "The database is unavailable (", "The database is available again; continuing."
-MAX_REPEATED = 16
-"""Documents that a collector may have on their way when the database goes away."""
+MAX_REPEATED = 40
+"""Documents that a collector may request, ten a second, before it notices that a write takes over two seconds."""
 DAEMON = [sys.executable, "scheduler.py"]
 
 
