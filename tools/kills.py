@@ -79,6 +79,8 @@ SETTLE_SECONDS = 900.0
 """Longest time from the last kill until all items are archived."""
 BRIEF, BRIEF_PAGES, MAX_BRIEF_ITEMS = "brief", 60, 4
 """The publication whose items are removed, its size, and how many items it has at a time."""
+MAX_CPU_SECONDS = 4.0
+"""A process is killed after an amount of processor time between 0 and this; starting takes about 1.5 s."""
 STREAM = "trial.counter"
 COLLECTING_SHARE = 0.7
 """Part of the time of all strikes during which sites are collected, if no delay is given."""
@@ -266,6 +268,15 @@ def search_results(find: Find) -> dict[str, Any]:
     return found
 
 
+def cpu_seconds_of(pid: int) -> float:
+    """Return how much processor time a process has used; 0 if it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 @dataclass
 class Disturbance:
     """Kills at random moments."""
@@ -277,7 +288,7 @@ class Disturbance:
     server: OwnPostgresql | None = None
     counts: Counter[str] = field(default_factory=Counter)
     interval: float = 1.0
-    """Mean time between two strikes, in seconds."""
+    """Mean time between two strikes, in seconds, if there are processes that have worked long enough."""
     resumed_by_hand: int = 0
 
     def processes(self) -> dict[str, list[int]]:
@@ -304,13 +315,21 @@ class Disturbance:
             self._kill()
 
     def _kill(self) -> None:
-        while not (found := self.processes()):
+        # On a busy machine all would be killed while they start if time decided, not what they have done.
+        while not (found := self._that_have_worked(self.chance.uniform(0, MAX_CPU_SECONDS))):
             time.sleep(0.1)
         kind = self.chance.choice(sorted(found))
         number = self.chance.choice((signal.SIGKILL, signal.SIGTERM))
         with suppress(ProcessLookupError):
             os.kill(self.chance.choice(found[kind]), number)
             self.counts[f"{kind} {signal.Signals(number).name}"] += 1
+
+    def _that_have_worked(self, cpu_seconds: float) -> dict[str, list[int]]:
+        """Return the processes that have used that much processor time, by kind."""
+        worked = {
+            kind: [pid for pid in pids if cpu_seconds_of(pid) >= cpu_seconds] for kind, pids in self.processes().items()
+        }
+        return {kind: pids for kind, pids in worked.items() if pids}
 
     def _end_connection(self) -> None:
         connection = psycopg2.connect(self.installation.url)
@@ -340,7 +359,7 @@ class Disturbance:
                 resumed = [one for one in resumed if one.poll() is None] or self.resume_interrupted()
             if now >= strike_at:
                 self.strike()
-                strike_at += self.chance.expovariate(1.0 / self.interval)
+                strike_at = max(strike_at, now) + self.chance.expovariate(1.0 / self.interval)
                 if (number := sum(self.counts.values())) % 25 == 0:
                     print(f"{number} of {self.kills} kills, {self.requests()} requests", flush=True)
             time.sleep(0.01)
