@@ -148,9 +148,14 @@ def digest_and_size(path: Path) -> tuple[int, str]:
     return size, digest_of(path, size)
 
 
+def draft_of(path: Path) -> Path:
+    """Return where a file is written before it gets its name."""
+    return path.with_name(f".{path.name}.part")
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears whole or not at all."""
-    draft = path.with_name(f".{path.name}.part")
+    draft = draft_of(path)
     with draft.open("wb") as file:
         file.write(content)
         file.flush()

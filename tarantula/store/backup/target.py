@@ -37,6 +37,7 @@ from tarantula.store.backup.copying import (
     check_sizes,
     check_written,
     digest_of,
+    draft_of,
     open_original,
     pieces_of,
     write_whole,
@@ -127,7 +128,7 @@ class BackupDirectory:
             self.root.mkdir(parents=True, exist_ok=True)
             if marker.exists():
                 self.check()
-            elif any(self.root.iterdir()):
+            elif not self._is_unused():
                 raise TarantulaError(
                     "{root} is not empty and is no directory of backups. Name another.", root=self.root
                 )
@@ -135,6 +136,15 @@ class BackupDirectory:
             self.generations.mkdir(exist_ok=True)
             if not marker.exists():
                 write_whole(marker, json.dumps({"layout": LAYOUT}).encode())
+
+    def _is_unused(self) -> bool:
+        """Whether the directory has nothing but what `create` left when the disk was full or it was killed."""
+        made = {self.files, self.generations}
+        draft = draft_of(self.root / MARKER)
+        return all(
+            path == draft or (path in made and path.is_dir() and not any(path.iterdir()))
+            for path in self.root.iterdir()
+        )
 
     def check(self) -> None:
         """Check that this is a directory of backups whose layout is known."""
