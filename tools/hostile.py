@@ -15,10 +15,10 @@ from __future__ import annotations
 
 import argparse
 import http.client
-import json
 import multiprocessing
 import os
 import re
+import signal
 import socket
 import subprocess
 import sys
@@ -26,7 +26,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -51,6 +51,7 @@ from tarantula.store.skipped_texts import skipped_documents
 from tarantula.web.auth import SESSION_COOKIE
 from tests.sites.raw import RawServer
 from tests.support import hostile_inputs
+from tests.support.browser import launched
 from tests.support.followed_sources import followed, was_read
 from tests.support.hostile_inputs import (
     HostileDocument,
@@ -59,6 +60,7 @@ from tests.support.hostile_inputs import (
     HostileSource,
     response,
 )
+from tools.chromium import usable_browser
 from tools.kills import BIN, ROOT, Installation
 
 SAMPLE_SECONDS = 0.05
@@ -89,7 +91,10 @@ MEMORY_LIMITS_MB = {
     "web": 500,
 }
 """Limits of memory; a worker's is its own beyond what it has after its start."""
+KILL_FACTOR = 3
+"""A process that uses this many times its limit is killed, so that the machine is not."""
 WebInput = HostileDocument | HostileResponse
+Links = Mapping[str, HostileDocument | HostileResponse | HostileSource]
 
 
 @dataclass
@@ -178,8 +183,13 @@ class Watch:
             peaks = self._findings.memory[self._stage]
             for pid, command in processes_below(os.getpid()):
                 kind = next((kind for part, kind in KINDS.items() if part in command), None)
-                if kind is not None:
-                    peaks[kind] = max(peaks.get(kind, 0.0), peak_megabytes(pid))
+                if kind is None:
+                    continue
+                peaks[kind] = max(peaks.get(kind, 0.0), peak_megabytes(pid))
+                if peaks[kind] > KILL_FACTOR * MEMORY_LIMITS_MB[kind]:
+                    self._findings.faults.append(f"{self._stage}: {kind} was killed at {peaks[kind]:.0f} MB.")
+                    with suppress(OSError):
+                        os.kill(pid, signal.SIGKILL)
 
     def _collect(self, results: Connection) -> None:
         while not self._ending.is_set():
@@ -224,7 +234,6 @@ class Run:
         self.findings = findings
         self.watch = Watch(findings)
         self.address = ""
-        self._replay = ""
         self.token = self._cookie = ""
 
     @contextmanager
@@ -285,7 +294,7 @@ class Run:
     def collect(self, database: Database, stage: str, inputs: Sequence[WebInput]) -> None:
         """Collect, convert, index and show what a server sends."""
         self.watch.begin(stage)
-        name, seconds = re.sub(r"[^a-z]+", "-", stage.lower()).strip("-"), {}
+        name, seconds = re.sub(r"[^a-z]+", "-", stage.lower()).strip("-"), dict[str, float]()
         for_robots = [one for one in inputs if one.family == "robots.txt"]
         pages = [one for one in inputs if one.family != "robots.txt"]
         with ExitStack() as stack:
@@ -332,22 +341,25 @@ class Run:
             origin = self._replay_origin(urn, ids[0])
             for number in ids[:1000]:
                 replies = [client.get(f"/api/items/{urn}/documents/{number}")]
-                replies.append(viewer.get(f"{origin}/document/{number}", follow_redirects=True))
+                if origin is not None:
+                    replies.append(viewer.get(f"{origin}/document/{number}", follow_redirects=True))
                 for reply in replies:
                     if reply.status_code >= 500:
                         self.findings.faults.append(f"{reply.request.url} was answered with {reply.status_code}.")
 
-    def _replay_origin(self, urn: str, number: int) -> str:
-        page = httpx.get(
-            f"{self.address}/items/{urn}/browse?document={number}",
-            headers={"Cookie": self._cookie},
-            timeout=120,
-            trust_env=False,
-        ).text
-        found = re.search(rf"(http://[\w.:\[\]]+/[\w-]+/{re.escape(urn)})/", page)
-        if found is None:
-            raise SystemExit("The page of an item does not name the address of its archived pages.")
-        return found[1]
+    def _replay_origin(self, urn: str, number: int) -> str | None:
+        """Return the beginning of the addresses of archived pages, as a browser gets it; None without a browser."""
+        chromium = usable_browser()
+        if chromium is None:
+            return None
+        with launched(chromium) as browser, closing(browser.new_context()) as context:
+            name, _, secret = self._cookie.partition("=")
+            context.add_cookies([{"name": name, "value": secret, "url": self.address}])
+            window = context.new_page()
+            window.goto(f"{self.address}/items/{urn}/browse?document={number}")
+            window.locator("iframe[src^=http]").wait_for(state="attached")
+            address = str(window.locator("iframe").get_attribute("src"))
+        return address[: address.index(urn) + len(urn)]
 
     # Sources.
 
@@ -400,11 +412,13 @@ class Run:
         log: list[str] = []
         reading = threading.Thread(target=lambda: log.extend(process.stderr or ()), daemon=True)
         reading.start()
-        end, states = time.monotonic() + READ_SECONDS, {}
+        end, states = time.monotonic() + READ_SECONDS, dict[str, SourceState]()
         while time.monotonic() < end and process.poll() is None and len(states) < len(names):
             time.sleep(0.5)
             with database.reading() as session:
-                rows = session.execute(select(Source.name, SourceState).join(SourceState, SourceState.id == Source.id))
+                rows = session.execute(
+                    select(Source.name, SourceState).join(SourceState, SourceState.source_id == Source.id)
+                )
                 states = {name: state for name, state in rows if name in names and state.status != "new"}
         if process.poll() is not None:
             self.findings.faults.append(f"The stream reader ended with {process.returncode}.")
@@ -417,7 +431,7 @@ class Run:
                 self.findings.faults.append(f"{one.family}, {one.name}: the source was not read.")
                 continue
             state = states[name]
-            problem = str(state.problem or "")
+            problem = str(state.reason or "")
             self.note(one, f"{state.status}{f': {problem[:90]}' if problem else ''}", seconds.get(paths[name], 0.0))
 
     # Requests.
@@ -467,7 +481,7 @@ class Run:
         return f"{status[1].decode()}{f': {detail[1]}' if detail else ''}", seconds
 
 
-def serve(links: dict[str, WebInput | HostileSource], seconds: dict[str, float], peer: Any) -> None:
+def serve(links: Links, seconds: dict[str, float], peer: Any) -> None:
     """Answer requests with the inputs at their paths; note how long each kept its connection."""
     while head := peer.read_request():
         path = head.split(b" ", 2)[1].decode("latin-1").partition("?")[0]
@@ -560,13 +574,19 @@ def report(findings: Findings) -> str:
         kinds = Counter(re.split(r"[:,(]", one.text)[0].strip() for one in chosen)
         shown = ", ".join(f"{kind} {number}×" for kind, number in kinds.most_common())
         lines.append(f"| {family} | {len(chosen)} | {shown} | {max(one.seconds for one in chosen):.1f} s |")
-    lines += ["", f"| stage | {' | '.join(MEMORY_LIMITS_MB)} | health check |", "|---" * (2 + len(MEMORY_LIMITS_MB)) + "|"]
+    lines += [
+        "",
+        f"| stage | {' | '.join(MEMORY_LIMITS_MB)} | health check |",
+        "|---" * (2 + len(MEMORY_LIMITS_MB)) + "|",
+    ]
     for stage, peaks in findings.memory.items():
         cells = [f"{peaks[kind]:.0f} MB" if kind in peaks else "" for kind in MEMORY_LIMITS_MB]
         checks = [seconds for one, seconds, _ in findings.health if one == stage]
         lines.append(f"| {stage} | {' | '.join(cells)} | {milliseconds(checks)} ms |")
     lines += ["", "| family | input | outcome | time |", "|---|---|---|---|"]
-    lines += [f"| {one.family} | {_cell(one.name)} | {_cell(one.text)} | {one.seconds:.1f} s |" for one in findings.outcomes]
+    lines += [
+        f"| {one.family} | {_cell(one.name)} | {_cell(one.text)} | {one.seconds:.1f} s |" for one in findings.outcomes
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -583,6 +603,7 @@ def main() -> None:
     parser.add_argument("--health", type=int, default=200, metavar="MS", help="longest health check; 0: any")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the tables there")
     chosen = parser.parse_args()
+    os.umask(0o077)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as home:
         findings = run(Path(home), chosen.family, chosen.sample)

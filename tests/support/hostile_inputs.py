@@ -113,6 +113,11 @@ def documents(
         yield HostileDocument(family, name, media_type, body if callable(body) else partial(bytes, as_bytes(body)))
 
 
+def many_attributes() -> bytes:
+    """Return a page with elements that have very many attributes."""
+    return attributes_page().encode()
+
+
 def as_bytes(text: bytes | str) -> bytes:
     """Return UTF-8."""
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
@@ -146,8 +151,8 @@ def html_documents() -> Iterator[HostileDocument]:
     links = b"".join(b"<a href='/%d?%d'>x</a>" % (number % 7, number) for number in range(7))
     yield from html(
         {
-            "attributes of one element": attributes_page,
-            "attributes of the root": root_attributes,
+            "attributes of one element": many_attributes,
+            "attributes of the root": root_attributes(),
             "misnested formatting": b"<b><i><u><a href=x><table><p>" * 10_000,
             "formatting without end": b"<p><b><i><em><font size=1>" * 20_000,
             "entities": b"&amp;&notit;&#x10ffff;&#xd800;&CounterClockwiseContourIntegral;" * 20_000,
@@ -250,7 +255,7 @@ XML_BODIES: dict[str, bytes | str | Callable[[], bytes]] = {
     "inclusion": '<a xmlns:x="http://www.w3.org/2001/XInclude"><x:include href="/etc/passwd" parse="text"/></a>',
     "nested elements": b"<a>" * 300_000,
     "nested and closed": b"<a>" * 100_000 + b"</a>" * 100_000,
-    "attributes": attributes_page,
+    "attributes": many_attributes,
     "namespaces": b"".join(b"<a%d xmlns:n%d='u%d'>" % (n, n, n) for n in range(20_000)),
     "one attribute": b"<a b='" + b"x" * 3 * MEGABYTE + b"'/>",
     "characters": b"<a>" + b"&#38;&#x26;" * 200_000 + b"</a>",
@@ -405,8 +410,8 @@ def pdf_documents() -> Iterator[HostileDocument]:
         "PDF",
         "application/pdf",
         {
-            "page of 12 million texts": huge_stream_pdf,
-            "pages that contain themselves": looping_pdf,
+            "page of 12 million texts": lambda: huge_stream_pdf(),
+            "pages that contain themselves": looping_pdf(),
             "form that draws itself": _page_pdf(pdf_stream(b"/X Do"), pdf_stream(b"/X Do " * 20, form)),
             "picture of 10 billion pixels": _page_pdf(
                 pdf_stream(b"/X Do"), pdf_stream(zlib.compress(bytes(MEGABYTE)), image + b"/Width 100000 /Height 100000")
@@ -586,7 +591,7 @@ def sitemap_documents() -> Iterator[HostileDocument]:
             + "<url><loc>/a</loc><priority>1e999</priority><lastmod>x</lastmod></url>" * 10_000,
             "references": "<urlset><url><loc>&#x0;&#xffffffff;&amp;&undefined;</loc></url></urlset>",
             "images": "<urlset><url>" + "<image:image><image:loc>/x</image:loc></image:image>" * 20_000,
-            "attributes": attributes_page,
+            "attributes": many_attributes,
         },
     )
     yield from documents(
