@@ -497,11 +497,11 @@ def serve(links: Links, seconds: dict[str, float], peer: Any) -> None:
             return
 
 
-def by_family(inputs: Iterable[Any], families: Sequence[str], sample: int) -> dict[str, list[Any]]:
+def by_family(inputs: Iterable[Any], families: Sequence[str], name: str, sample: int) -> dict[str, list[Any]]:
     """Return the chosen inputs by family; with *sample*, that many of each in one group."""
     groups: dict[str, list[Any]] = defaultdict(list)
     for one in inputs:
-        if not families or one.family in families:
+        if name in one.name and (not families or one.family in families):
             groups[one.family].append(one)
     if sample:
         parts = (group[:: max(1, -(-len(group) // sample))] for group in groups.values())
@@ -509,7 +509,7 @@ def by_family(inputs: Iterable[Any], families: Sequence[str], sample: int) -> di
     return groups
 
 
-def run(home: Path, families: Sequence[str], sample: int) -> Findings:
+def run(home: Path, families: Sequence[str], name: str, sample: int) -> Findings:
     """Send the inputs; return what was found out."""
     findings = Findings()
     one_run = Run(home, findings)
@@ -521,7 +521,7 @@ def run(home: Path, families: Sequence[str], sample: int) -> Findings:
     )
     with one_run.serving() as database:
         for action, inputs, title in kinds:
-            for family, group in by_family(inputs, families, sample).items():
+            for family, group in by_family(inputs, families, name, sample).items():
                 if group:
                     began = time.monotonic()
                     action(database, title.format(family), group)
@@ -599,6 +599,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", action="append", default=[], help="only inputs of this family")
+    parser.add_argument("--input", default="", metavar="TEXT", help="only inputs whose names contain this")
     parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N inputs of each family")
     parser.add_argument("--health", type=int, default=200, metavar="MS", help="longest health check; 0: any")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the tables there")
@@ -606,7 +607,7 @@ def main() -> None:
     os.umask(0o077)
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as home:
-        findings = run(Path(home), chosen.family, chosen.sample)
+        findings = run(Path(home), chosen.family, chosen.input, chosen.sample)
     check_memory(findings)
     if chosen.health:
         check_health(findings, chosen.health / 1000)

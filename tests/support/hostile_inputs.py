@@ -1101,10 +1101,10 @@ TOML_TEXTS: dict[str, str | bytes] = {
     "UTF-16": "a = 1".encode("utf-16"),
     "comments": "#" * 2 * MEGABYTE,
     "line ends": "\r" * 200_000,
-    "settings": "[publications.x]\nbase_url = 'http://a.example/'\n[publications.x.settings]\nLOG_FILE = '/tmp/x'\n",
-    "10,000 publications": "".join(f"[publications.x{n}]\nbase_url = 'http://a.example/'\n" for n in range(10_000)),
-    "servers": f"[publications.x]\nbase_url='http://a.example/'\naccept = {json.dumps(['*' * 200 + 'a'] * 200)}\n",
-    "description": f"[publications.x]\nbase_url='http://a.example/'\ndescription = '{'x' * 2 * MEGABYTE}'\n",
+    "settings": "[publication.x]\nbase_url = 'http://a.example/'\n[publication.x.settings]\nLOG_FILE = '/tmp/x'\n",
+    "10,000 publications": "".join(f"[publication.x{n}]\nbase_url = 'http://a.example/'\n" for n in range(10_000)),
+    "servers": f"[publication.x]\nbase_url='http://a.example/'\naccept = {json.dumps(['*' * 200 + 'a'] * 200)}\n",
+    "description": f"[publication.x]\nbase_url='http://a.example/'\ndescription = '{'x' * 2 * MEGABYTE}'\n",
 }
 
 
