@@ -34,7 +34,7 @@ from functools import partial
 from itertools import chain
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx
 from sqlalchemy import select
@@ -107,6 +107,18 @@ class Outcome:
     seconds: float
 
 
+class HealthCheck(NamedTuple):
+    """One request for the health check."""
+
+    stage: str
+    seconds: float
+    status: int
+    processor: float = 0.0
+    """Processor time of the web process meanwhile: on a busy machine it waits longer than it works."""
+    delay: float = 0.0
+    """How much later than it asked for the process of the health checks was woken afterwards."""
+
+
 @dataclass
 class Findings:
     """Everything that a run found out."""
@@ -114,20 +126,17 @@ class Findings:
     outcomes: list[Outcome] = field(default_factory=list)
     memory: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
     """Peak of memory in MB by stage and kind of process."""
-    health: list[tuple[str, float, int]] = field(default_factory=list)
-    """Stage, seconds and status of each health check."""
-    delays: list[float] = field(default_factory=list)
-    """How much later than it asked for the process of the health checks was woken."""
+    health: list[HealthCheck] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
 
-def probe_health(address: str, results: Connection) -> None:
-    """Ask for the health check until the other side closes; send seconds, status and the delay of each pause."""
+def probe_health(address: str, pid: int, results: Connection) -> None:
+    """Ask for the health check until the other side closes; send a `HealthCheck` each time."""
     host, _, port = address.removeprefix("http://").partition(":")
     connection = http.client.HTTPConnection(host, int(port), timeout=60)
     with suppress(BrokenPipeError):
         while True:
-            began = time.perf_counter()
+            began, used = time.perf_counter(), processor_seconds(pid)
             try:
                 connection.request("GET", "/health")
                 answer = connection.getresponse()
@@ -136,9 +145,17 @@ def probe_health(address: str, results: Connection) -> None:
             except (OSError, http.client.HTTPException):
                 connection.close()
                 status = 0
-            ended = time.perf_counter()
+            ended, used = time.perf_counter(), processor_seconds(pid) - used
             time.sleep(SAMPLE_SECONDS)
-            results.send((ended - began, status, time.perf_counter() - ended - SAMPLE_SECONDS))
+            results.send(HealthCheck("", ended - began, status, used, time.perf_counter() - ended - SAMPLE_SECONDS))
+
+
+def processor_seconds(pid: int) -> float:
+    """Return the processor time of a process."""
+    with suppress(OSError):
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    return 0.0
 
 
 class Watch:
@@ -151,11 +168,11 @@ class Watch:
         self._threads: list[threading.Thread] = []
 
     @contextmanager
-    def watching(self, address: str) -> Iterator[None]:
+    def watching(self, address: str, pid: int) -> Iterator[None]:
         """Watch while the context lasts."""
         ours, theirs = multiprocessing.get_context("spawn").Pipe(duplex=False)
         prober = multiprocessing.get_context("spawn").Process(
-            target=probe_health, args=(address, theirs), daemon=True, name="health"
+            target=probe_health, args=(address, pid, theirs), daemon=True, name="health"
         )
         prober.start()
         for target in (self._read_memory, partial(self._collect, ours)):
@@ -194,9 +211,7 @@ class Watch:
     def _collect(self, results: Connection) -> None:
         while not self._ending.is_set():
             if results.poll(0.2):
-                seconds, status, delay = results.recv()
-                self._findings.health.append((self._stage, seconds, status))
-                self._findings.delays.append(delay)
+                self._findings.health.append(results.recv()._replace(stage=self._stage))
 
 
 def processes_below(root: int) -> list[tuple[int, str]]:
@@ -253,7 +268,7 @@ class Run:
                 raise SystemExit(f"tarantula web did not start: {self.address}")
             drained: list[str] = []
             threading.Thread(target=lambda: drained.extend(process.stdout or ()), daemon=True).start()
-            with self.watch.watching(self.address):
+            with self.watch.watching(self.address, process.pid):
                 yield database
             if process.poll() is not None:
                 self.findings.faults.append(f"The web process ended with {process.returncode}.")
@@ -497,37 +512,36 @@ def serve(links: Links, seconds: dict[str, float], peer: Any) -> None:
             return
 
 
-def by_family(inputs: Iterable[Any], families: Sequence[str], name: str, sample: int) -> dict[str, list[Any]]:
-    """Return the chosen inputs by family; with *sample*, that many of each in one group."""
+def in_groups(inputs: Iterable[Any], chosen: argparse.Namespace) -> dict[str, list[Any]]:
+    """Return the chosen inputs by family, or all in one group."""
     groups: dict[str, list[Any]] = defaultdict(list)
     for one in inputs:
-        if name in one.name and (not families or one.family in families):
+        if chosen.input in one.name and (not chosen.family or one.family in chosen.family):
             groups[one.family].append(one)
-    if sample:
-        parts = (group[:: max(1, -(-len(group) // sample))] for group in groups.values())
-        return {"sample": list(chain.from_iterable(parts))}
-    return groups
+    if not chosen.sample and not chosen.together:
+        return groups
+    parts = (group[:: max(1, -(-len(group) // (chosen.sample or len(group))))] for group in groups.values())
+    everything = list(chain.from_iterable(parts))
+    return {"all": everything} if everything else {}
 
 
-def run(home: Path, families: Sequence[str], name: str, sample: int) -> Findings:
-    """Send the inputs; return what was found out."""
-    findings = Findings()
+def run(home: Path, chosen: argparse.Namespace, findings: Findings) -> None:
+    """Send the inputs, and note what is found out."""
     one_run = Run(home, findings)
     web = chain(hostile_inputs.all_documents(), hostile_inputs.responses(), hostile_inputs.robots_files())
     kinds: tuple[tuple[Callable[..., None], Iterable[Any], str], ...] = (
-        (one_run.send, hostile_inputs.requests(), "{}"),
-        (one_run.read_sources, hostile_inputs.all_sources(), "{} sources"),
-        (one_run.collect, web, "{}"),
+        (one_run.send, hostile_inputs.requests(), "requests"),
+        (one_run.read_sources, hostile_inputs.all_sources(), "sources"),
+        (one_run.collect, web, "documents"),
     )
     with one_run.serving() as database:
         for action, inputs, title in kinds:
-            for family, group in by_family(inputs, families, name, sample).items():
-                if group:
-                    began = time.monotonic()
-                    action(database, title.format(family), group)
-                    took = time.monotonic() - began
-                    print(f"{title.format(family)}: {len(group)} inputs, {took:.0f} s", file=sys.stderr, flush=True)
-    return findings
+            for family, group in in_groups(inputs, chosen).items():
+                stage, began = title if family == "all" else f"{family}, as {title}", time.monotonic()
+                action(database, stage, group)
+                print(f"{stage}: {len(group)} inputs, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
+                if chosen.report is not None:
+                    chosen.report.write_text(report(findings), encoding="utf-8")
 
 
 def check_memory(findings: Findings) -> None:
@@ -541,16 +555,17 @@ def check_memory(findings: Findings) -> None:
 
 def check_health(findings: Findings, limit_seconds: float) -> None:
     """Add a fault for each stage in which the health check failed or took too long."""
-    for stage in dict.fromkeys(stage for stage, _, _ in findings.health):
-        checks = [(seconds, status) for one, seconds, status in findings.health if one == stage]
-        longest = max(seconds for seconds, _ in checks)
-        if longest > limit_seconds:
-            late = sum(seconds > limit_seconds for seconds, _ in checks)
+    for stage in dict.fromkeys(check.stage for check in findings.health):
+        checks = [check for check in findings.health if check.stage == stage]
+        longest = max(checks, key=lambda check: check.seconds)
+        if longest.seconds > limit_seconds:
+            late = sum(check.seconds > limit_seconds for check in checks)
             findings.faults.append(
-                f"{stage}: /health took {longest * 1000:.0f} ms; {late} of {len(checks)} checks were too slow."
+                f"{stage}: /health took {longest.seconds * 1000:.0f} ms, in which the process worked for "
+                f"{longest.processor * 1000:.0f} ms; {late} of {len(checks)} checks were too slow."
             )
-        if failed := [status for _, status in checks if status != 200]:
-            findings.faults.append(f"{stage}: /health was answered with {Counter(failed)}.")
+        if failed := Counter(check.status for check in checks if check.status != 200):
+            findings.faults.append(f"{stage}: /health was answered with {dict(failed)}.")
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -581,8 +596,9 @@ def report(findings: Findings) -> str:
     ]
     for stage, peaks in findings.memory.items():
         cells = [f"{peaks[kind]:.0f} MB" if kind in peaks else "" for kind in MEMORY_LIMITS_MB]
-        checks = [seconds for one, seconds, _ in findings.health if one == stage]
-        lines.append(f"| {stage} | {' | '.join(cells)} | {milliseconds(checks)} ms |")
+        checks = [check for check in findings.health if check.stage == stage]
+        times = milliseconds([check.seconds for check in checks])
+        lines.append(f"| {stage} | {' | '.join(cells)} | {times} | {milliseconds([one.processor for one in checks])} |")
     lines += ["", "| family | input | outcome | time |", "|---|---|---|---|"]
     lines += [
         f"| {one.family} | {_cell(one.name)} | {_cell(one.text)} | {one.seconds:.1f} s |" for one in findings.outcomes
@@ -600,14 +616,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--family", action="append", default=[], help="only inputs of this family")
     parser.add_argument("--input", default="", metavar="TEXT", help="only inputs whose names contain this")
-    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N inputs of each family")
+    parser.add_argument("--sample", type=int, default=0, metavar="N", help="only N inputs of each family, together")
+    parser.add_argument("--together", action="store_true", help="families share stages: fewer processes are started")
     parser.add_argument("--health", type=int, default=200, metavar="MS", help="longest health check; 0: any")
     parser.add_argument("--report", type=Path, metavar="FILE", help="write the tables there")
     chosen = parser.parse_args()
     os.umask(0o077)
     began = time.monotonic()
+    findings = Findings()
     with tempfile.TemporaryDirectory() as home:
-        findings = run(Path(home), chosen.family, chosen.input, chosen.sample)
+        run(Path(home), chosen, findings)
     check_memory(findings)
     if chosen.health:
         check_health(findings, chosen.health / 1000)
@@ -618,8 +636,9 @@ def main() -> None:
         print(tables)
     print(
         f"{len(findings.outcomes)} inputs in {time.monotonic() - began:.0f} s; {len(findings.health)} health checks: "
-        f"{milliseconds([seconds for _, seconds, _ in findings.health])} ms (median / 99 % / longest); the process "
-        f"that asked was itself delayed by {milliseconds(findings.delays)} ms; load average {os.getloadavg()[1]:.1f}."
+        f"{milliseconds([check.seconds for check in findings.health])} ms (median / 99 % / longest); the process that "
+        f"asked was itself delayed by {milliseconds([check.delay for check in findings.health])} ms; "
+        f"load average {os.getloadavg()[1]:.1f}."
     )
     print(*(f"FAULT {fault}" for fault in findings.faults), sep="\n")
     sys.exit(bool(findings.faults))

@@ -21,7 +21,7 @@ from itertools import chain, count, repeat
 from typing import Any
 from urllib.parse import quote
 
-import brotli
+import brotli  # type: ignore[import-untyped]  # It has no type annotations.
 from backports import zstd
 
 from tests.sites.raw import Handler, Peer
