@@ -14,7 +14,7 @@ from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import listener_url, open_listener
 from tarantula.search import check_available
 from tarantula.search.barrels.gateway import run_gateway
-from tarantula.store.database import open_database
+from tarantula.services.context import local_context
 
 WILDCARD_HOSTS = ("0.0.0.0", "::", "")
 
@@ -43,12 +43,12 @@ def barrel(
         raise TarantulaError("Gateways cannot reach a barrel at {host!r}. Give its address with --address.", host=host)
     installation = Config()
     index = open_barrel_index(folder or installation.make_home() / "search" / "barrel", rebuild)
-    with open_database(installation) as database, open_listener(host, port) as listener:
+    with local_context() as context, open_listener(host, port) as listener:
         address = address.rstrip("/") or listener_url(host, listener)
         log_to_stdout()
-        database.log_outages()
+        context.database.log_outages()
         print(address, flush=True)
-        uvloop.run(run_barrel(BarrelService(database, index, address), listener))
+        uvloop.run(run_barrel(BarrelService(context.database, index, address), listener))
 
 
 def gateway(
@@ -56,8 +56,8 @@ def gateway(
     port: Port = 7700,
 ) -> None:
     """Answer searches by forwarding them to barrels, until Ctrl-C."""
-    with open_database(Config()) as database, open_listener(host, port) as listener:
+    with local_context() as context, open_listener(host, port) as listener:
         log_to_stdout()
-        database.log_outages()
+        context.database.log_outages()
         print(listener_url(host, listener), flush=True)
-        uvloop.run(run_gateway(database, listener))
+        uvloop.run(run_gateway(context.database, listener))

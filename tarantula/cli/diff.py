@@ -12,15 +12,13 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference, ItemComparison, difference_at
-from tarantula.archive.diff.pages import compare_documents
+from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference
 from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
 from tarantula.archive.omissions import Omission
 from tarantula.cli.omissions import exit_incomplete_if, print_omissions
 from tarantula.cli.terminal import Json, console
-from tarantula.core.config import Config
-from tarantula.store.database import open_database
-from tarantula.store.listings import find_item
+from tarantula.services.context import local_context
+from tarantula.services.diff import comparing_texts
 
 STYLES = {
     DocumentChange.NEW: "green",
@@ -50,13 +48,10 @@ def diff(
     """Show which documents are new, changed, same and gone between two items."""
     write = _write_json if as_json else _draw
     left_out: list[Omission] = []
-    with open_database() as database, database.reading() as session:
-        earlier, later = (find_item(session, urn) for urn in (before, after))
+    with local_context() as context, comparing_texts(context, before, after) as items:
 
         def with_text(url: str) -> DiffRow:
-            difference, earlier_document, later_document = difference_at(session, earlier, later, url)
-            text_diff = compare_documents(session, Config().items, earlier_document, later_document)
-            session.expunge_all()
+            difference, text_diff = items.text(url)
             if text_diff.left_out:
                 left_out.append(Omission(difference.url, text_diff.left_out, text_diff.note))
             return difference, text_diff
@@ -65,7 +60,7 @@ def diff(
             write(before, after, None, [with_text(url) for url in urls], left_out)
         else:
             with _busy_display():
-                comparison = ItemComparison(session, earlier, later)
+                comparison = items.documents()
                 summary = comparison.summary()
             rows = (
                 with_text(row.url) if text and row.change == DocumentChange.CHANGED else (row, None)

@@ -13,9 +13,8 @@ from rich.text import Text
 from tarantula.archive.quality.report import FileCounts, ItemReport, ReportTotals
 from tarantula.cli.terminal import Json, Urn, console, table, write_json
 from tarantula.freshness.report import FreshnessReport
-from tarantula.services.reports import report_with_freshness
-from tarantula.store import listings
-from tarantula.store.database import open_database
+from tarantula.services import reports
+from tarantula.services.context import local_context
 
 DEFAULT_SERVERS = 20
 BAR_WIDTH = 30
@@ -50,8 +49,8 @@ def show_report(urn: str, servers: int = DEFAULT_SERVERS) -> None:
 
 
 def _report(urn: str, servers: int | None) -> ItemReport:
-    with open_database() as database, database.reading() as session:
-        return report_with_freshness(session, listings.find_item(session, urn), servers)
+    with local_context() as context:
+        return reports.item_report(context, urn, servers)
 
 
 def _summary(totals: ReportTotals) -> str:

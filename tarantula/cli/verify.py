@@ -19,12 +19,9 @@ from tarantula.cli.terminal import Json, console, progress_phases, table, write_
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_duration, parse_moment
-from tarantula.models import WarcFileState
 from tarantula.services import fixity
 from tarantula.services.context import local_context
 from tarantula.services.fixity import MAX_DAMAGE
-
-SHOWN_STATES = (WarcFileState.VERIFIED, WarcFileState.MISSING, WarcFileState.DAMAGED)
 
 
 def verify(
@@ -99,7 +96,7 @@ def _draw(results: list[ItemCheck], damage: dict[str, list[DamagedBody]]) -> Non
         drawn.add_row(
             check.urn,
             f"{len(check.files) + check.already:,}",
-            *(f"{check.count(state):,}" for state in SHOWN_STATES),
+            *(f"{check.count(state):,}" for state in fixity.CHECKED_STATES),
             decimal(check.bytes),
             f"{check.lost_bodies:,}",
             " ".join(_remarks(check)),

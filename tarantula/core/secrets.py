@@ -25,6 +25,9 @@ SEAL = "sealed:"
 MASK = "•••"
 """Shown in place of a secret."""
 
+PUBLIC_SETTINGS = frozenset({"USER_AGENT"})
+"""Settings with a text that is sent to every server: no secrets."""
+
 MAX_REMEMBERED = 10_000
 """Values that a process remembers unsealed."""
 
@@ -61,6 +64,10 @@ def has_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+def _is_secret(name: str, value: object) -> bool:
+    return is_sealed(value) or (name not in PUBLIC_SETTINGS and has_text(value))
+
+
 def change_secrets(configuration: Mapping[str, Any], change: Change) -> dict[str, Any]:
     """Return the configuration of a publication, item, source or alert with *change* applied to each secret in it."""
     changed = dict(configuration)
@@ -68,7 +75,7 @@ def change_secrets(configuration: Mapping[str, Any], change: Change) -> dict[str
         changed["notify"] = [change(address) for address in changed["notify"]]
     for name in ("settings", "variables", "headers"):
         if isinstance(values := changed.get(name), dict):
-            changed[name] = {key: change(value) if has_text(value) else value for key, value in values.items()}
+            changed[name] = {key: change(value) if _is_secret(key, value) else value for key, value in values.items()}
     if changed.get("body"):
         changed["body"] = change(changed["body"])
     if steps := changed.get("steps"):

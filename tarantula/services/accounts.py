@@ -31,6 +31,12 @@ class AccountRow(BaseModel):
     """Since when login is disabled."""
 
 
+def have_accounts(context: ServiceContext) -> bool:
+    """Return whether there is an account."""
+    with context.reading() as session:
+        return stored.exist(session)
+
+
 def list_accounts(context: ServiceContext) -> list[AccountRow]:
     """Return all accounts, sorted by name."""
     with context.reading(Role.ADMINISTRATOR) as session:

@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.core.errors import TarantulaError
@@ -20,6 +19,7 @@ from tarantula.models import Item
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings
+from tarantula.store.visits import VisitProgress, VisitTable
 
 DEFAULT_SERVERS = 50
 """Servers in the report of one item."""
@@ -62,12 +62,18 @@ def item_report(
     """Return the report of an item, with the freshness estimate if *belief*."""
     with context.reading() as session:
         item = listings.find_item(session, urn)
-        return report_with_freshness(session, item, servers) if belief else make_report(session, item, servers)
+        report = make_report(session, item, servers)
+        return replace(report, belief=freshness_report(session, item)) if belief else report
 
 
-def report_with_freshness(session: Session, item: Item, servers: int | None = None) -> ItemReport:
-    """Return the report of an item, with the estimated freshness of a refresh item."""
-    return replace(make_report(session, item, servers), belief=freshness_report(session, item))
+def item_progress(context: ServiceContext, urn: str, servers: int) -> tuple[ItemReport, VisitProgress | None]:
+    """Return the present counts of an item, and the progress of its visits if it is incremental."""
+    with context.reading() as session:
+        item = listings.find_item(session, urn)
+        visits = None
+        if item.refreshes_id is not None:
+            visits = VisitTable(item.id, item.planned_at).progress(session.connection())
+        return make_report(session, item, servers), visits
 
 
 def publication_reports(context: ServiceContext, publication: str) -> list[ItemReport]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
@@ -88,6 +88,28 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
     if counts.is_due:
         counts.write()
     return found
+
+
+def search_newest(
+    context: ServiceContext, request: SearchRequest, on_progress: Callable[[int, int], None]
+) -> SearchResults:
+    """Bring the home's index up to date, and return a page of search results, for a command."""
+    from tarantula.search.finder import SearchFinder
+    from tarantula.search.index.storage import reporting_damage
+    from tarantula.search.index.updater import updated_index
+
+    index = updated_index(context.installation, context.database, on_progress)
+    counts = QueryCounter(context.database)
+    counts.note(request)
+    counts.write()
+    with reporting_damage(index.folder):
+        return SearchFinder(index).find(request, _withheld(context))
+
+
+def list_skipped(context: ServiceContext) -> list[SkippedRow]:
+    """Return all documents that are not in the index because their parsers were stopped, the latest first."""
+    with context.reading() as session:
+        return [SkippedRow(**one.as_json()) for one in skipped_documents(session)]
 
 
 def index_warnings(context: ServiceContext) -> list[str]:

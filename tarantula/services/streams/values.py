@@ -20,12 +20,15 @@ from tarantula.services.pagination import ResultPage, checked_limit, read_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
 from tarantula.streams import export, history
 from tarantula.streams.export import ExportQuery, StreamFormat
-from tarantula.streams.history import ValueSummary
+from tarantula.streams.export.rows import ExportSeries
+from tarantula.streams.history import HistoryPoints, ValueSummary
+from tarantula.streams.history.retention import RetentionSummary, retention_summary
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 
 MAX_MOMENT_MICROSECONDS = 2**53
@@ -78,6 +81,17 @@ class ExportSelection(NamedTuple):
     grain: Grain = Grain.EVENT
     begin: int | None = None
     end: int | None = None
+
+
+class SourceHistory(NamedTuple):
+    """What is stored of a source."""
+
+    config: SourceConfig
+    series: list[ExportSeries]
+    charts: dict[int, HistoryPoints]
+    """By the id of the series."""
+    retention: dict[int, RetentionSummary]
+    """By the id of the series."""
 
 
 class PointRow(BaseModel):
@@ -146,6 +160,12 @@ def list_put_aside(context: ServiceContext, name: str) -> list[AsideRow]:
         return [_aside(row) for _name, row in aside.pending_texts(session, name, context.viewer)]
 
 
+def pending_texts(context: ServiceContext, name: str | None = None) -> list[tuple[str, PutAside]]:
+    """Return the texts that wait for a decision, of one source or of all, each with the name of its source."""
+    with context.reading() as session:
+        return aside.pending_texts(session, name, context.viewer)
+
+
 def decide_put_aside(context: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
     """Accept a text that was put aside as the value, or dismiss it."""
     with context.reading() as session:
@@ -174,6 +194,33 @@ def dismiss_put_aside(context: ServiceContext, number: int, by: str | None = Non
         decisions.dismiss_text(session, number, who, context.viewer)
 
 
+def newest_events(
+    context: ServiceContext, name: str, what: ExportSelection, limit: int
+) -> list[tuple[ExportSeries, Event]]:
+    """Return the newest events of every selected series of a source, at most *limit* of each; newest first."""
+    with context.reading() as session:
+        query = _export_query(session, context, name, what)[1]
+        found = [
+            (series, event)
+            for series in query.series
+            for event in history.newest_events(session, series.id, query.begin, query.end, limit)
+        ]
+    return sorted(found, key=lambda pair: -pair[1].at)
+
+
+def source_history(context: ServiceContext, name: str, begin: int, end: int, points: int) -> SourceHistory:
+    """Return a window of every series of a source with at most *points* points each, and what is stored of it."""
+    with context.reading() as session:
+        source, query = _export_query(session, context, name, ExportSelection())
+        numbers = [series.id for series in query.series]
+        return SourceHistory(
+            registry.config_of(source),
+            query.series,
+            history.chart_points_of(session, numbers, begin, end, points),
+            {number: retention_summary(session, number) for number in numbers},
+        )
+
+
 def get_points(context: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
     """Return a window of a field with at most *most* points, from the finest level that allows it."""
     with context.reading() as session:
@@ -189,7 +236,7 @@ def get_points(context: ServiceContext, name: str, field: str, row: str, begin: 
 
 
 def export_chunks(
-    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str = ""
 ) -> Iterator[bytes]:
     """Return the chunks of an export file; raises before the first chunk if the format does not fit."""
     with context.reading() as session:
