@@ -179,8 +179,8 @@ def html_documents() -> Iterator[HostileDocument]:
             "100,000 foreign links": b"".join(b"<a href=http://s%d.example/>" % number for number in range(100_000)),
             "odd schemes": b"<a href='javascript:x'><a href='file:///etc/passwd'><a href='gopher://x'><a href='//'>"
             * 99,
-            "odd hosts": b"<a href='http://[::1'><a href='http://a..b/'><a href='http://%00/'><a href='http://1.2.3.4.5'>",
-            "odd ports": b"<a href='http://a:99999/'><a href='http://a:-1/'><a href='http://a:0x50/'><a href='http://a:/'>",
+            "odd hosts": b"<a href='http://[::1'><a href='http://a..b/'><a href='http://%00/'><a href=http://1.2.3.4.5>",
+            "odd ports": b"<a href='http://a:99999/'><a href='http://a:-1/'><a href=http://a:0x/><a href='http://a:/'>",
             "script without end": b"<script>" + b"<!--<script>" * 100_000,
             "json in scripts": b"<script type=application/ld+json>" + b"[" * 500_000 + b"</script>",
             "templates and shadows": b"<template shadowrootmode=open>" * 50_000,
@@ -278,10 +278,10 @@ def xml_documents() -> Iterator[HostileDocument]:
             "SVG of a billion laughs": entity_bomb(9, root="svg"),
             "SVG that uses itself": f"{svg}<g id='a'><use x:href='#a'/><use x:href='#a'/></g></svg>",
             "SVG of patterns": f"{svg}{'<pattern id=p><rect fill=url(#p) />' * 20_000}</svg>",
-            "SVG of a million pixels by a billion": f"{svg[:-1]} width='1000000' height='1e9'><rect width='1e30'/></svg>",
+            "SVG of 10^15 pixels": f"{svg[:-1]} width='1000000' height='1e9'><rect width='1e30'/></svg>",
             "SVG path": f"{svg}<path d='{'M0 0' * 500_000}'/></svg>",
             "SVG filters": f"{svg}{'<feImage x:href=x /><feGaussianBlur stdDeviation=1e9 />' * 10_000}</svg>",
-            "SVG script": f"{svg}<script x:href='data:,alert(1)'/><foreignObject><iframe src='/'/></foreignObject></svg>",
+            "SVG script": f"{svg}<script x:href='data:,alert(1)'/><foreignObject><iframe/></foreignObject></svg>",
             "SVG groups": (svg + "<g>" * 300_000).encode(),
         },
     )
@@ -414,17 +414,22 @@ def pdf_documents() -> Iterator[HostileDocument]:
             "pages that contain themselves": looping_pdf(),
             "form that draws itself": _page_pdf(pdf_stream(b"/X Do"), pdf_stream(b"/X Do " * 20, form)),
             "picture of 10 billion pixels": _page_pdf(
-                pdf_stream(b"/X Do"), pdf_stream(zlib.compress(bytes(MEGABYTE)), image + b"/Width 100000 /Height 100000")
+                pdf_stream(b"/X Do"),
+                pdf_stream(zlib.compress(bytes(MEGABYTE)), image + b"/Width 100000 /Height 100000"),
             ),
             "filters": _page_pdf(_filters(5)),
             "50 filters": _page_pdf(_filters(50)),
-            "zeros of 500 MB": lambda: _page_pdf(pdf_stream(zlib.compress(bytes(500 * MEGABYTE), 9), b"/Filter /FlateDecode")),
+            "zeros of 500 MB": lambda: _page_pdf(
+                pdf_stream(zlib.compress(bytes(500 * MEGABYTE), 9), b"/Filter /FlateDecode")
+            ),
             "long texts": _page_pdf(pdf_stream(text, b"/Filter /FlateDecode")),
             "nested arrays": pdf_of(CATALOG + b"[" * 300_000, PAGES),
             "nested dictionaries": pdf_of(b"<< /A " * 200_000),
             "outline in circles": pdf_of(outlines, PAGES, PAGE, pdf_stream(b"")),
             "chain of pages": lambda: pdf_of(CATALOG, *deep, b"<< /Type /Page >>"),
-            "a million pages": pdf_of(CATALOG, b"<< /Type /Pages /Kids [%s] /Count 1000000 >>" % (b"3 0 R " * 200_000), PAGE),
+            "a million pages": pdf_of(
+                CATALOG, b"<< /Type /Pages /Kids [%s] /Count 1000000 >>" % (b"3 0 R " * 200_000), PAGE
+            ),
             "negative count": pdf_of(CATALOG, b"<< /Type /Pages /Kids [3 0 R] /Count -5 >>", PAGE),
             "length of another stream": _page_pdf(b"<< /Length 4 0 R >>\nstream\nBT ET\nendstream"),
             "lying length": _page_pdf(b"<< /Length 999999999 >>\nstream\nBT ET\nendstream"),
@@ -443,15 +448,23 @@ def pdf_documents() -> Iterator[HostileDocument]:
                 CATALOG,
                 PAGES,
                 b"<< /Type /Page /Parent 2 0 R " + fonts + b" /Contents 5 0 R >>",
-                pdf_stream(b"begincmap 1 begincodespacerange <00> <ffffffff> endcodespacerange "
-                           b"1 beginbfrange <00000000> <ffffffff> <0041> endbfrange"),
+                pdf_stream(
+                    b"begincmap 1 begincodespacerange <00> <ffffffff> endcodespacerange "
+                    b"1 beginbfrange <00000000> <ffffffff> <0041> endbfrange"
+                ),
                 pdf_stream(b"BT /F1 1 Tf <0041> Tj ET"),
             ),
-            "functions": pdf_of(CATALOG, PAGES, PAGE, pdf_stream(b"{" * 100_000, b"/FunctionType 4"), pdf_stream(b"", form)),
-            "script": pdf_of(b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (while(1);) >> >>", PAGES, PAGE),
-            "title of 5 MB": plain.replace(b"/Root 1 0 R", b"/Root 1 0 R /Info << /Title (" + b"T" * 5 * MEGABYTE + b") >>"),
+            "functions": pdf_of(
+                CATALOG, PAGES, PAGE, pdf_stream(b"{" * 100_000, b"/FunctionType 4"), pdf_stream(b"", form)
+            ),
+            "script": pdf_of(
+                b"<< /Type /Catalog /Pages 2 0 R /OpenAction << /S /JavaScript /JS (while(1);) >> >>", PAGES, PAGE
+            ),
+            "title of 5 MB": plain.replace(
+                b"/Root 1 0 R", b"/Root 1 0 R /Info << /Title (" + b"T" * 5 * MEGABYTE + b") >>"
+            ),
         },
-    )  # fmt: skip
+    )
 
 
 # Archives and office files.
@@ -495,10 +508,12 @@ def archive_documents() -> Iterator[HostileDocument]:
                 f"{ending} of a billion laughs": _zip({inside: entity_bomb(9).encode()}),
                 f"{ending} of nested elements": _zip({inside: b"<a>" * 300_000}),
                 f"{ending} of 20,000 files": lambda inside=inside: _zip({f"{inside}{n}": b"" for n in range(20_000)}),  # type: ignore[misc]
-                f"{ending} with names that climb": _zip({"../../../../etc/passwd": b"x", "/etc/passwd": b"x", inside: b"<a/>"}),
+                f"{ending} with names that climb": _zip(
+                    {"../../../../etc/passwd": b"x", "/etc/passwd": b"x", inside: b"<a/>"}
+                ),
                 f"{ending} that is cut": _zip({inside: b"<a>texto</a>" * 1000})[:-40],
             },
-        )  # fmt: skip
+        )
     inner = _zip({"zeros": bytes(10 * MEGABYTE)})
     for _ in range(4):
         inner = _zip({f"{n}.zip": inner for n in range(10)})
@@ -1147,33 +1162,86 @@ def _body_requests() -> Iterator[HostileRequest]:
         yield HostileRequest("API bodies", f"JSON of {name}", partial(request, "POST", publication, body))
     small = b'{"name": "x", "base_url": "http://a.example/"}'
     values: dict[str, tuple[str, object]] = {
-        "accepted servers": (publication, {"name": "x", "base_url": "http://a.example/", "accept": ["*a" * 90 + "b"] * 500}),
+        "accepted servers": (
+            publication,
+            {"name": "x", "base_url": "http://a.example/", "accept": ["*a" * 90 + "b"] * 500},
+        ),
         "types": (publication, {"name": "x", "base_url": "http://a.example/", "add_types": ["a/b"] * 100_000}),
         "base URL": (publication, {"name": "x", "base_url": "http://" + "a." * 100_000 + "pt/"}),
-        "numbers": (publication, {"name": "x", "base_url": "http://a.pt/", "depth": 10**400, "delay": 1e308, "timeout": -1}),
-        "period": (publication, {"name": "x", "base_url": "http://a.pt/", "every": "9" * 5_000 + "d", "zone": "../" * 500}),
+        "numbers": (
+            publication,
+            {"name": "x", "base_url": "http://a.pt/", "depth": 10**400, "delay": 1e308, "timeout": -1},
+        ),
+        "period": (
+            publication,
+            {"name": "x", "base_url": "http://a.pt/", "every": "9" * 5_000 + "d", "zone": "../" * 500},
+        ),
         "rules": (publication, {"name": "x", "base_url": "http://a.pt/", "attention": ["errors > 20%"] * 20_000}),
-        "notifications": (publication, {"name": "x", "base_url": "http://a.pt/", "notify": ["json://127.0.0.1"] * 20_000}),
-        "URLs in a scope": ("/api/checks/scope", {"fields": {"name": "x", "base_url": "http://a.pt/"}, "urls": ["http://a.pt/" + "a/" * 1_900] * 200}),
-        "patterns in a scope": ("/api/checks/scope", {"fields": {"name": "x", "base_url": "http://a.pt/", "accept": ["*" + "a*" * 100] * 200}, "urls": ["http://" + "a" * 60 + ".pt/"] * 200}),
+        "notifications": (
+            publication,
+            {"name": "x", "base_url": "http://a.pt/", "notify": ["json://127.0.0.1"] * 20_000},
+        ),
+        "URLs in a scope": (
+            "/api/checks/scope",
+            {"fields": {"name": "x", "base_url": "http://a.pt/"}, "urls": ["http://a.pt/" + "a/" * 1_900] * 200},
+        ),
+        "patterns in a scope": (
+            "/api/checks/scope",
+            {
+                "fields": {"name": "x", "base_url": "http://a.pt/", "accept": ["*" + "a*" * 100] * 200},
+                "urls": ["http://" + "a" * 60 + ".pt/"] * 200,
+            },
+        ),
         "tree of conditions": ("/api/checks/alert", {**_alert("x"), "condition": _tree(150)}),
-        "wide tree of conditions": ("/api/checks/alert", {**_alert("x"), "condition": {"kind": "all", "of": [_tree(1)] * 20_000}}),
-        "moments": ("/api/checks/alert/past", {**_alert("value > 1"), "begin": "0001-01-01T00:00:00Z", "end": "9999-12-31T00:00:00Z"}),
+        "wide tree of conditions": (
+            "/api/checks/alert",
+            {**_alert("x"), "condition": {"kind": "all", "of": [_tree(1)] * 20_000}},
+        ),
+        "moments": (
+            "/api/checks/alert/past",
+            {**_alert("value > 1"), "begin": "0001-01-01T00:00:00Z", "end": "9999-12-31T00:00:00Z"},
+        ),
         "unknown fields": (publication, {f"f{n}": n for n in range(50_000)}),
         "views": ("/api/views", {**_view("a"), "parts": [{"source": SERIES, "field": "value"}] * 20_000}),
         "formulas": ("/api/views", {**_view("a"), "formulas": [{"text": "(" * 400}] * 5_000}),
         "order": ("/api/views/order", {"views": list(range(100_000))}),
         "firings": ("/api/firings/dismiss", {"firings": [1] * 100_000}),
         "password": ("/api/people", {"name": "x", "role": "reader", "password": "p" * 2 * MEGABYTE}),
-        "name": ("/api/people", {"name": "\u202ea\u0301" * 50_000, "role": "reader", "password": "correct horse battery"}),
+        "name": (
+            "/api/people",
+            {"name": "\u202ea\u0301" * 50_000, "role": "reader", "password": "correct horse battery"},
+        ),
         "token": ("/api/tokens", {"name": "x", "days": 10**30, "scopes": ["items"] * 50_000}),
         "withholding": ("/api/withholdings", {"urls": ["http://a.pt/" + "x" * 3_000] * 5_000}),
         "suggestion": ("/api/suggestions", {"url": "http://" + "a" * 100_000}),
         "types with patterns": ("/api/types", {"mime": "a/" + "b" * 100_000, "name": "x"}),
-        "fields of a source": ("/api/streams", {"name": "x.y", "url": "http://a.pt/", "fields": [{"key": f"k{n}", "place": {"xpath": "//*" * 60}} for n in range(100)]}),
-        "variables of a source": ("/api/streams", {"name": "x.y", "url": "http://a.pt/{a}", "variables": {f"v{n}": "{a}" * 99 for n in range(5_000)}, "fields": []}),
-        "steps of a source": ("/api/streams", {"name": "x.y", "url": "http://a.pt/", "steps": [{"do": "click", "css": ":has(" * 99}] * 2_000, "fields": []}),
-    }  # fmt: skip
+        "fields of a source": (
+            "/api/streams",
+            {
+                "name": "x.y",
+                "url": "http://a.pt/",
+                "fields": [{"key": f"k{n}", "place": {"xpath": "//*" * 60}} for n in range(100)],
+            },
+        ),
+        "variables of a source": (
+            "/api/streams",
+            {
+                "name": "x.y",
+                "url": "http://a.pt/{a}",
+                "variables": {f"v{n}": "{a}" * 99 for n in range(5_000)},
+                "fields": [],
+            },
+        ),
+        "steps of a source": (
+            "/api/streams",
+            {
+                "name": "x.y",
+                "url": "http://a.pt/",
+                "steps": [{"do": "click", "css": ":has(" * 99}] * 2_000,
+                "fields": [],
+            },
+        ),
+    }
     for name, (path, value) in values.items():
         method = "PUT" if path.endswith("/order") else "POST"
         yield HostileRequest("API bodies", name, _json(path, value, method))
@@ -1189,8 +1257,10 @@ def _body_requests() -> Iterator[HostileRequest]:
         ),
     )
     yield HostileRequest(
-        "API bodies", "charset", partial(request, "POST", publication, small.decode().encode("utf-7"), "application/json; charset=utf-7")
-    )  # fmt: skip
+        "API bodies",
+        "charset",
+        partial(request, "POST", publication, small.decode().encode("utf-7"), "application/json; charset=utf-7"),
+    )
     for megabytes in (1, 15, 17):
         # As many values as fit.
         yield HostileRequest(
@@ -1228,17 +1298,30 @@ def _http_requests() -> Iterator[HostileRequest]:
         "length of 10^30": [post + b"Content-Length: 1" + b"0" * 30 + b"\r\n\r\n{"],
         "negative length": [post + b"Content-Length: -1\r\n\r\n{}"],
         "chunk of 2^64": [post + b"Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n{"],
-        "20 MB of chunks": chain([post + b"Transfer-Encoding: chunked\r\n\r\n"], repeat(b"10000\r\n" + b" " * 65536 + b"\r\n", 320)),
-        "chunks of a byte": chain([post + b"Transfer-Encoding: chunked\r\n\r\n"], repeat(b"1\r\n \r\n" * 1_000, 100), [b"0\r\n\r\n"]),
+        "20 MB of chunks": chain(
+            [post + b"Transfer-Encoding: chunked\r\n\r\n"], repeat(b"10000\r\n" + b" " * 65536 + b"\r\n", 320)
+        ),
+        "chunks of a byte": chain(
+            [post + b"Transfer-Encoding: chunked\r\n\r\n"], repeat(b"1\r\n \r\n" * 1_000, 100), [b"0\r\n\r\n"]
+        ),
         "method": [b"NONSENSE" * 1_000 + b" / HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"],
-        "websocket": [head + b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n"],
-        "percent signs": [b"GET /api/items/%ff%00%c0%af..%2f..%2fetc HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"],
-        "path that climbs": [b"GET /static/../../../../etc/passwd HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"],
-        "query of 60 KB": [b"GET /search?" + b"q=a&" * 15_000 + b" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"],
+        "websocket": [
+            head
+            + b"Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n"
+        ],
+        "percent signs": [
+            b"GET /api/items/%ff%00%c0%af..%2f..%2fetc HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        ],
+        "path that climbs": [
+            b"GET /static/../../../../etc/passwd HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        ],
+        "query of 60 KB": [
+            b"GET /search?" + b"q=a&" * 15_000 + b" HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+        ],
         "1,000 requests at once": [b"GET /health HTTP/1.1\r\nHost: {host}\r\n\r\n" * 1_000],
         "connection that says nothing": [],
         "expectation": [post + b"Expect: 100-continue\r\nContent-Length: 100\r\n\r\n"],
-    }  # fmt: skip
+    }
     for name, pieces in wrong.items():
         stored = list(pieces)
         yield HostileRequest("requests", name, lambda stored=stored: stored)  # type: ignore[misc]

@@ -71,6 +71,7 @@ def send_generated(address: str, folder: Path, headers: list[str], examples: str
     command = [
         SCHEMATHESIS, "--config-file", str(folder / "schemathesis.toml"), "run", f"{address}/api/openapi.json",
         "--checks", CHECKS, "--phases", PHASES, "--max-examples", examples, "--seed", "1", "--continue-on-failure",
+        "--request-timeout", "120",
         "--exclude-operation-id-regex", f"^({STARTING}|{REMOVING})$", *chain(*(("--header", one) for one in headers)),
     ]  # fmt: skip
     told = {"SCHEMATHESIS_HOOKS": "tests.support.schemathesis_hooks", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
