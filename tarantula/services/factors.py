@@ -148,7 +148,7 @@ def _registration(context: ServiceContext) -> str:
 
 @contextmanager
 def _changing_own(context: ServiceContext, action: str, **detail: Any) -> Iterator[tuple[Session, Account]]:
-    """Open a session that changes the factors of the current account; other sessions end, as they do when the password changes."""
+    """Open a session that changes the factors of the current account; its other sessions end."""
     own = own_name(context)
     with context.changing(action, own, Role.READER, **detail) as session:
         account = own_account(session, context)
