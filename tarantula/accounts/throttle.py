@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from ipaddress import IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 
 from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
+from tarantula.core.connections import client_network
 from tarantula.core.errors import TarantulaError
 from tarantula.models import FailedLogin
 
@@ -33,8 +33,6 @@ ADDRESS_LIMIT = LoginLimit(free=50, longest=60)
 """Limit for an address over all names. Many people may share one, so that they wait a minute at most."""
 FACTOR_LIMIT = LoginLimit(free=20, longest=900)
 """Limit for the second factor of an account over all addresses: only a person who knows the password gets there."""
-IPV6_PREFIX = 64
-"""Bits of an IPv6 address that count: one customer has all addresses of such a network."""
 
 
 class TooManyLogins(TarantulaError):
@@ -122,11 +120,11 @@ def _keys(name: str | None, address: str, device: str | None) -> list[tuple[str,
 
 
 def _of_pair(name: str, address: str) -> str:
-    return f"name {name} at {_network(address)}"
+    return f"name {name} at {client_network(address)}"
 
 
 def _of_address(address: str) -> str:
-    return f"address {_network(address)}"
+    return f"address {client_network(address)}"
 
 
 def _of_device(digest: str) -> str:
@@ -139,17 +137,6 @@ def _of_factor(account_id: int) -> str:
 
 def _of_password(account_id: int) -> str:
     return f"password of {account_id}"
-
-
-def _network(address: str) -> str:
-    """Return the part of an address that identifies a client: all of IPv4, the network of IPv6."""
-    try:
-        parsed = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address[:60]
-    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is None:
-        return str(ip_network((parsed, IPV6_PREFIX), strict=False))
-    return str(parsed.ipv4_mapped if isinstance(parsed, IPv6Address) else parsed)
 
 
 def _row(session: Session, who: str) -> FailedLogin:

@@ -79,6 +79,16 @@ class Config(BaseSettings):
     """Keys that encrypt secrets in the database, separated by semicolons; the first one encrypts."""
     secret_key_file: Path | None = None
     """File of these keys, one a line; by default ``secret.key`` in the home."""
+    request_seconds: PositiveFloat = 30.0
+    """Seconds that a request to the pages or the API may take; a download: each part of it."""
+    request_rate: PositiveFloat = 100.0
+    """Requests per second of one account, ten times as many in a burst; of one address four times as many."""
+    expensive_requests: PositiveInt = 4
+    """Searches, downloads and other expensive requests of one account at a time; of one address four times as many."""
+    web_connections: PositiveInt = 30
+    """Database connections of the pages and the API, besides a few for logins and the health check."""
+    address_connections: PositiveInt = 100
+    """Open connections to the web server, a gateway or a barrel from one address."""
     token_days: int = Field(default=365, ge=0, le=3660)
     """Days for which a new token is valid, unless its creator says otherwise; 0: without limit."""
     require_second_factor: str = ""

@@ -1,27 +1,24 @@
-"""The web applications: the management app and the replay app, and the server that runs both."""
+"""The web applications: the management app and the replay app."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
-import uvicorn
 from fastapi import FastAPI
+from nicegui import app as pages_app
 from nicegui import ui
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tarantula import __version__
 from tarantula.core.sockets import open_listener
-from tarantula.core.termination import request_end
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
-from tarantula.web.api.common import add_error_handlers
+from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
+from tarantula.web.limits import REPLAY, AddressLimitMiddleware, RequestLimitMiddleware, RequestLimits
 from tarantula.web.middleware import DisconnectMiddleware
 from tarantula.web.pages import (
     accounts,
@@ -51,7 +48,7 @@ from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, check
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import TicketSigner
 
-__all__ = ["create_app", "create_apps", "serve"]
+__all__ = ["create_app", "create_apps"]
 
 # fmt: off
 PAGES = (
@@ -78,6 +75,7 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
     for router in (login.router, factors.router, search.router, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
+    add_page_error_handler(pages_app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
@@ -86,7 +84,10 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         binding_refresh_interval=None,
         reconnect_timeout=RECONNECT_SECONDS,
     )
+    limits = RequestLimits(authenticator.installation)
+    app.add_middleware(RequestLimitMiddleware, limits=limits)
     app.add_middleware(AuthMiddleware, authenticator=authenticator)
+    app.add_middleware(AddressLimitMiddleware, limits=limits)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
     app.add_middleware(DisconnectMiddleware)
@@ -106,49 +107,7 @@ def create_apps(
     tickets = TicketSigner()
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
-    return [
-        (create_app(authenticator, replay), listener),
-        (
-            create_replay_app(authenticator.installation, authenticator.database, tickets, picker.routes(tickets)),
-            replay_socket,
-        ),
-    ]
-
-
-SHUTDOWN_SECONDS = 2
-"""Time that running requests have when the server stops."""
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signal handling to the caller."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Do nothing."""
-        yield
-
-
-def serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    """Serve apps on their sockets until Ctrl-C."""
-    asyncio.run(_serve(applications))
-
-
-async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    servers = [_Server(_config(app)) for app, _ in applications]
-
-    def end() -> None:
-        for server in servers:
-            server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, end)
-    loop.add_signal_handler(signal.SIGTERM, lambda: request_end(end))
-    await asyncio.gather(
-        *(server.serve(sockets=[listener]) for server, (_, listener) in zip(servers, applications, strict=True))
-    )
-
-
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
-    )
+    installation, limits = authenticator.installation, RequestLimits(authenticator.installation)
+    archived: ASGIApp = create_replay_app(installation, authenticator.content, tickets, picker.routes(tickets))
+    archived = AddressLimitMiddleware(RequestLimitMiddleware(archived, limits, REPLAY), limits)
+    return [(create_app(authenticator, replay), listener), (archived, replay_socket)]

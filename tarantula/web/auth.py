@@ -12,9 +12,8 @@ from time import monotonic
 from urllib.parse import quote, urlsplit
 
 from ada_url import URL, HostType
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import JSONResponse, RedirectResponse
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.accounts import accounts, audit, factors, login, sessions, tokens
@@ -26,11 +25,14 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
+from tarantula.web.limits import SESSIONS, error_response, retry_headers, run_in_pool
 from tarantula.web.middleware import add_security_headers
 
 SESSION_COOKIE = "tarantula_session"
 DEVICE_COOKIE = "tarantula_device"
 """Cookie of a browser in which an account has logged in: failed logins elsewhere do not delay it."""
+
+LOGIN_CONNECTIONS, HEALTH_CONNECTIONS = 4, 2
 
 
 class Authenticator:
@@ -38,8 +40,13 @@ class Authenticator:
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
-        self.database = database
         self._required_roles = factors.required_roles(installation.require_second_factor)
+        self.content = database.limited(installation.web_connections)
+        """Connections for what people work on."""
+        self.database = database.limited(LOGIN_CONNECTIONS)
+        """Connections for logins and sessions, which nothing else can use up."""
+        self.health = database.limited(HEALTH_CONNECTIONS)
+        """Connections for the health check."""
         self._code: str | None = None
         self._lock = Lock()
 
@@ -100,7 +107,7 @@ class Authenticator:
 
     def context(self, person: Person) -> ServiceContext:
         """Return the service context of an account."""
-        return ServiceContext(self.installation, self.database, person)
+        return ServiceContext(self.installation, self.content, person)
 
 
 def session_cookie(secret: str, *, secure: bool, name: str = SESSION_COOKIE, seconds: int | None = None) -> str:
@@ -212,7 +219,7 @@ class AuthMiddleware:
             await _refuse(error, scope, receive, send)
             return
         except TarantulaError as error:
-            await _refuse(RequestRefused(503, str(error)), scope, receive, send)
+            await _refuse(RequestRefused(503, str(error), retry_headers(error)), scope, receive, send)
             return
         self._set_state(connection, person)
         if person is None and not _is_anonymous(connection):
@@ -235,7 +242,7 @@ class AuthMiddleware:
         if kind and path.startswith(TOKEN_PATHS):
             if kind.lower() != "bearer":
                 return None
-            person = await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            person = await run_in_pool(SESSIONS, self._authenticator.person_of_token, token.strip())
             _check_scopes(person, path)
             return person
         secret = connection.cookies.get(SESSION_COOKIE)
@@ -243,7 +250,7 @@ class AuthMiddleware:
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
         if not secret:
             return None
-        return await run_in_threadpool(self._authenticator.person_of_session, secret, present=not is_stream)
+        return await run_in_pool(SESSIONS, self._authenticator.person_of_session, secret, present=not is_stream)
 
     def _set_state(self, connection: HTTPConnection, person: Person | None) -> None:
         state = connection.scope.setdefault("state", {})
@@ -289,7 +296,7 @@ class AuthMiddleware:
 
     async def _is_session_valid(self, secret: str | None, person: Person, *, present: bool = False) -> bool:
         try:
-            return await run_in_threadpool(self._authenticator.person_of_session, secret, present=present) == person
+            return await run_in_pool(SESSIONS, self._authenticator.person_of_session, secret, present=present) == person
         except TarantulaError:
             # A database failure does not end sessions.
             return True
@@ -298,9 +305,10 @@ class AuthMiddleware:
 class RequestRefused(Exception):
     """A refused request, with its HTTP status."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(sentence)
         self.status = status
+        self.headers = headers or {}
 
 
 def _is_public(connection: HTTPConnection) -> bool:
@@ -377,7 +385,7 @@ def _limit_body(receive: Receive) -> Receive:
 
 async def _refuse(error: RequestRefused, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
-        await JSONResponse({"detail": str(error)}, error.status)(scope, receive, send)
+        await error_response(scope, str(error), error.status, error.headers)(scope, receive, send)
         return
     # Closed before it is accepted: the browser sees a 403.
     await receive()

@@ -15,8 +15,9 @@ from tarantula.services.accounts import AccountRow, AuditRow, AuditVerification
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 Password = Annotated[str, Field(min_length=MIN_PASSWORD_LENGTH, max_length=MAX_PASSWORD_LENGTH)]
 

@@ -17,8 +17,9 @@ from tarantula.accounts.throttle import TooManyLogins
 from tarantula.core.errors import TarantulaError
 from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, key_site, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=PooledRoute)
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
 templates.env.globals.update(_=_, version=__version__)
 ATTEMPT_COOKIE = "tarantula_login"
