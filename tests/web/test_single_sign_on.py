@@ -501,6 +501,8 @@ def test_in_a_browser(
     tarantula: Tarantula,
 ) -> None:
     """From the login page to the provider and back to the page that was asked for, and out again."""
+    # The browser gets no SameSite=Strict cookie of another site's redirect along.
+    provider.host = "localhost"
     for name, value in {
         "ISSUER": provider.issuer,
         "CLIENT_ID": CLIENT_ID,
