@@ -12,7 +12,7 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.models import Account, Alert, LoginSession, Source, Token, View
+from tarantula.models import Account, Alert, LoginAttempt, LoginSession, Source, Token, View
 from tarantula.publications.fields import check_name
 
 
@@ -106,7 +106,8 @@ def remove(session: Session, account: Account) -> None:
 
 
 def end_sessions(session: Session, account: Account, but: str | None = None) -> None:
-    """End the sessions of an account, except the one with digest *but*."""
+    """End the sessions of an account and its logins that wait for a second factor, except the one with digest *but*."""
+    session.execute(delete(LoginAttempt).where(LoginAttempt.account_id == account.id))
     session.execute(
         delete(LoginSession).where(LoginSession.account_id == account.id, LoginSession.digest.is_distinct_from(but))
     )

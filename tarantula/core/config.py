@@ -11,6 +11,7 @@ from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
+import ada_url
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -81,8 +82,22 @@ class Config(BaseSettings):
     """Keys that encrypt secrets in the database, separated by semicolons; the first one encrypts."""
     secret_key_file: Path | None = None
     """File of these keys, one a line; by default ``secret.key`` in the home."""
+    request_seconds: PositiveFloat = 30.0
+    """Seconds that a request to the pages or the API may take; a download: each part of it."""
+    request_rate: PositiveFloat = 100.0
+    """Requests per second of one account, ten times as many in a burst; of one address four times as many."""
+    expensive_requests: PositiveInt = 4
+    """Searches, downloads and other expensive requests of one account at a time; of one address four times as many."""
+    web_connections: PositiveInt = 30
+    """Database connections of the pages and the API, besides a few for logins and the health check."""
+    address_connections: PositiveInt = 100
+    """Open connections to the web server, a gateway or a barrel from one address."""
     token_days: int = Field(default=365, ge=0, le=3660)
     """Days for which a new token is valid, unless its creator says otherwise; 0: without limit."""
+    require_second_factor: str = ""
+    """Roles that need a second factor, as ``administrator,curator``."""
+    public_address: str = ""
+    """URL under which browsers reach the pages, as ``https://archive.example.org``: security keys work only there."""
     group_access: bool = False
     """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""
@@ -155,6 +170,23 @@ class Config(BaseSettings):
                     Message("{server!r} is not an address. Write 10.0.0.53, or [::1]:5353.", server=server[:80])
                 ) from error
         return servers
+
+    @field_validator("public_address")
+    @classmethod
+    def _known_origin(cls, address: str) -> str:
+        if not address:
+            return ""
+        try:
+            parsed = ada_url.URL(address)
+        except ValueError:
+            parsed = None
+        if parsed is None or parsed.protocol not in ("http:", "https:") or not parsed.hostname:
+            raise ValueError(
+                Message(
+                    "{address!r} is not the address of a site. Write https://archive.example.org.", address=address[:80]
+                )
+            )
+        return str(parsed.origin)
 
     @field_validator("private_networks")
     @classmethod

@@ -10,7 +10,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts as stored
-from tarantula.accounts import audit, login, sessions
+from tarantula.accounts import audit, login, sessions, throttle
 from tarantula.accounts.oidc import MAX_SUBJECT_LENGTH, OidcSettings, ProviderIdentity, claim_values
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.database import Database
@@ -26,7 +26,7 @@ class LoginRefused(TarantulaError):
 def count_attempt(database: Database, address: str) -> None:
     """Count a login from an address before the provider is asked; raise `TooManyLogins` during a pause."""
     with database.session() as session:
-        login.count_attempt(session, None, address)
+        throttle.count_attempt(session, None, address)
 
 
 def record_failure(database: Database, reason: str, address: str, identity: ProviderIdentity | None = None) -> None:
@@ -46,7 +46,7 @@ def log_in(database: Database, settings: OidcSettings, identity: ProviderIdentit
             account = _account_of(session, settings, identity)
             if account.disabled_at is not None:
                 raise LoginRefused("The account {name} is disabled.", name=account.name)
-            login.clear_failures(session, account.name, address)
+            throttle.clear_failures(session, account.name, address)
             secret = sessions.begin_session(session, account, account.name)
             person = Person(account.name, Role(account.role), account.id)
             audit.record(session, person, "login", account.name, address=address, issuer=identity.issuer)

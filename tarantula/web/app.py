@@ -1,28 +1,25 @@
-"""The web applications: the management app and the replay app, and the server that runs both."""
+"""The web applications: the management app and the replay app."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-import uvicorn
 from fastapi import FastAPI
+from nicegui import app as pages_app
 from nicegui import ui
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tarantula import __version__
 from tarantula.core.sockets import TrustedHosts, open_listener, trusted_hosts
-from tarantula.core.termination import request_end
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
-from tarantula.web.api.common import add_error_handlers
+from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
+from tarantula.web.limits import REPLAY, AddressLimitMiddleware, RequestLimitMiddleware, RequestLimits
 from tarantula.web.middleware import DisconnectMiddleware, TrustedHostMiddleware
 from tarantula.web.pages import (
     accounts,
@@ -31,6 +28,7 @@ from tarantula.web.pages import (
     browse,
     dashboard,
     documents,
+    factors,
     files,
     items,
     login,
@@ -52,7 +50,7 @@ from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, check
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import TicketSigner
 
-__all__ = ["create_app", "create_apps", "serve"]
+__all__ = ["create_app", "create_apps"]
 
 # fmt: off
 PAGES = (
@@ -76,9 +74,19 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, single_sign_on.router, search.router, monitoring.router, live.router, api.router):
+    routers = (
+        login.router,
+        factors.router,
+        single_sign_on.router,
+        search.router,
+        monitoring.router,
+        live.router,
+        api.router,
+    )
+    for router in routers:
         app.include_router(router)
     add_error_handlers(app)
+    add_page_error_handler(pages_app)
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
@@ -87,7 +95,10 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         binding_refresh_interval=None,
         reconnect_timeout=RECONNECT_SECONDS,
     )
+    limits = RequestLimits(authenticator.installation)
+    app.add_middleware(RequestLimitMiddleware, limits=limits)
     app.add_middleware(AuthMiddleware, authenticator=authenticator)
+    app.add_middleware(AddressLimitMiddleware, limits=limits)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
     has_proxies = bool(authenticator.installation.proxies)
@@ -109,58 +120,13 @@ def create_apps(
     tickets = TicketSigner()
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
-    installation = authenticator.installation
+    installation, limits = authenticator.installation, RequestLimits(authenticator.installation)
     hosts = trusted_hosts(installation, host)
     # With an address of their own, archived pages have none of the names of the management pages.
     replay_hosts = TrustedHosts([urlsplit(address).hostname or ""]) if address else hosts
-    archived = create_replay_app(installation, authenticator.database, tickets, picker.routes(tickets))
+    archived: ASGIApp = create_replay_app(installation, authenticator.content, tickets, picker.routes(tickets))
+    archived = AddressLimitMiddleware(RequestLimitMiddleware(archived, limits, REPLAY), limits)
     return [
         (create_app(authenticator, replay, hosts), listener),
         (TrustedHostMiddleware(archived, replay_hosts), replay_socket),
     ]
-
-
-SHUTDOWN_SECONDS = 2
-"""Time that running requests have when the server stops."""
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signal handling to the caller."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Do nothing."""
-        yield
-
-
-def serve(applications: AppsWithSockets, proxies: list[str]) -> None:
-    """Serve apps on their sockets until Ctrl-C; the headers of *proxies* say where a request came from."""
-    asyncio.run(_serve(applications, proxies))
-
-
-async def _serve(applications: AppsWithSockets, proxies: list[str]) -> None:
-    servers = [_Server(_config(app, proxies)) for app, _ in applications]
-
-    def end() -> None:
-        for server in servers:
-            server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, end)
-    loop.add_signal_handler(signal.SIGTERM, lambda: request_end(end))
-    await asyncio.gather(
-        *(server.serve(sockets=[listener]) for server, (_, listener) in zip(servers, applications, strict=True))
-    )
-
-
-def _config(app: ASGIApp, proxies: list[str]) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        log_level="warning",
-        access_log=False,
-        timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-        server_header=False,
-        # Without a list uvicorn believes these headers of every client on this machine.
-        proxy_headers=bool(proxies),
-        forwarded_allow_ips=proxies,
-    )

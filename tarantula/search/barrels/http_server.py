@@ -24,6 +24,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
+from tarantula.core.connections import OpenConnections
 from tarantula.core.sockets import TrustedHosts, untrusted_host
 from tarantula.core.validation import validation_messages
 from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestVerifier
@@ -43,7 +44,7 @@ _LENGTH = re.compile(r"\d{1,12}")
 IDLE_TIMEOUT_SECONDS = 60.0
 """Seconds that a connection may be idle."""
 TRANSFER_TIMEOUT_SECONDS = 10.0
-"""Seconds for receiving the body of a request, and for sending its answer."""
+"""Seconds for receiving the head of a request, and its body, and for sending its answer."""
 LINGER_SECONDS = 1.0
 """Seconds to drain a refused request: a client that is cut off while it writes may miss the error."""
 
@@ -57,6 +58,7 @@ class HttpAnswer(NamedTuple):
 
 
 MOST_CONNECTIONS = 500
+CONNECTIONS_PER_ADDRESS = 200
 SHUTDOWN_GRACE_SECONDS = 2.0
 """Seconds to finish current answers at shutdown."""
 DEADLINE_CHECK_SECONDS = 0.25
@@ -153,6 +155,20 @@ class ServerConnection(asyncio.Protocol):
         self._head: RequestHead | None = None
         self._answering: asyncio.Task[None] | None = None
         self._is_refused = self._is_full = self._is_paused = False
+        self._since = self._loop.time()
+
+    @property
+    def client_address(self) -> str:
+        """Address of the client."""
+        return str((self._transport.get_extra_info("peername") or ("",))[0])
+
+    def waits_since(self) -> float | None:
+        """Return the loop time since when the server waits for a request; None while it answers one."""
+        return None if self._is_busy else self._since
+
+    def is_overdue(self, now: float) -> bool:
+        """Whether the client has not sent or received data in time."""
+        return self.deadline < now
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Register the connection."""
@@ -167,6 +183,8 @@ class ServerConnection(asyncio.Protocol):
         """Receive a part of a request, or several requests."""
         if self._is_refused:
             return
+        if not self._received and not self._is_busy and self._head is None:
+            self._set_timeout(TRANSFER_TIMEOUT_SECONDS)
         self._received += data
         if self._is_busy:
             self._transport.pause_reading()
@@ -269,7 +287,8 @@ class ServerConnection(asyncio.Protocol):
         self._transport.write("\r\n".join((*lines, "", "")).encode() + body)
 
     def _set_timeout(self, seconds: float) -> None:
-        self.deadline = self._loop.time() + seconds
+        self._since = self._loop.time()
+        self.deadline = self._since + seconds
 
 
 def error_answer(error: HttpError) -> HttpAnswer:
@@ -291,6 +310,7 @@ class JsonServer:
         self._routes = routes
         self._guard = guard
         self._open: set[ServerConnection] = set()
+        self._connections = OpenConnections(CONNECTIONS_PER_ADDRESS, MOST_CONNECTIONS, spare=0)
         self._is_empty = asyncio.Event()
         self._is_empty.set()
 
@@ -315,10 +335,11 @@ class JsonServer:
     def _opened(self, conversation: ServerConnection) -> None:
         self._open.add(conversation)
         self._is_empty.clear()
-        if len(self._open) > MOST_CONNECTIONS:
+        if not self._connections.add(conversation):
             conversation.refuse(HttpError(HTTPStatus.SERVICE_UNAVAILABLE, "There are too many connections."))
 
     def _closed(self, conversation: ServerConnection) -> None:
+        self._connections.remove(conversation)
         self._open.discard(conversation)
         if not self._open:
             self._is_empty.set()
@@ -328,7 +349,7 @@ class JsonServer:
         while True:
             await asyncio.sleep(DEADLINE_CHECK_SECONDS)
             now = asyncio.get_running_loop().time()
-            for conversation in [one for one in self._open if one.deadline < now]:
+            for conversation in [one for one in self._open if one.is_overdue(now)]:
                 conversation.abort()
 
     async def _answer_request(self, head: RequestHead, body: bytes, local_address: str) -> HttpAnswer:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from html import escape
 
 from fastapi import APIRouter, Request
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from tarantula.accounts.login import TooManyLogins
 from tarantula.accounts.oidc import OidcProvider, PendingLogin, ProviderIdentity
 from tarantula.accounts.sessions import MAX_SESSION_DURATION
+from tarantula.accounts.throttle import TooManyLogins
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
 from tarantula.services import identities
 from tarantula.web.auth import Authenticator, is_secure, own_cookie, session_cookie
 from tarantula.web.i18n import _, language
+from tarantula.web.limits import LOGIN, run_in_pool
 from tarantula.web.pages.login import local_path, log_out_here, login_form, start_session
 
 router = APIRouter(include_in_schema=False)
@@ -52,7 +52,7 @@ async def start_login(request: Request, next: str = "/") -> Response:
     try:
         address = await provider.authorization_url(_own_url(request, CALLBACK_PATH), pending)
     except TarantulaError as error:
-        return await run_in_threadpool(login_form, request, next, complaint=_(str(error)), status=503)
+        return await run_in_pool(LOGIN, login_form, request, next, complaint=_(str(error)), status=503)
     answer = RedirectResponse(address, status_code=303)
     # Lax, since the provider's page leads back here.
     answer.headers.append(
@@ -69,17 +69,17 @@ async def finish_login(request: Request) -> Response:
         return RedirectResponse("/login", status_code=303)
     if pending is None:
         text = _("This login was begun in another window, or too long ago. Log in again.")
-        return await run_in_threadpool(login_form, request, "/", complaint=text, status=400)
+        return await run_in_pool(LOGIN, login_form, request, "/", complaint=text, status=400)
     try:
         secret, identity = await _log_in(request, provider, pending)
     except TooManyLogins as error:
         headers = {"Retry-After": str(error.seconds)}
-        answer = await run_in_threadpool(
-            login_form, request, pending.target, complaint=_(str(error)), status=429, headers=headers
+        answer = await run_in_pool(
+            LOGIN, login_form, request, pending.target, complaint=_(str(error)), status=429, headers=headers
         )
     except TarantulaError as error:
         status = 503 if isinstance(error, DatabaseUnavailableError) else 403
-        answer = await run_in_threadpool(login_form, request, pending.target, complaint=_(str(error)), status=status)
+        answer = await run_in_pool(LOGIN, login_form, request, pending.target, complaint=_(str(error)), status=status)
     else:
         # A redirect from another site would be followed without the new cookie, which is SameSite=Strict.
         answer = start_session(request, secret, _go_on(pending.target))
@@ -91,7 +91,7 @@ async def finish_login(request: Request) -> Response:
 @router.post("/logout")
 async def log_out(request: Request) -> Response:
     """Log out, here and at the provider if the session began there."""
-    answer = await run_in_threadpool(log_out_here, request)
+    answer = await run_in_pool(LOGIN, log_out_here, request)
     provider, id_token = _provider(request), request.cookies.get(ID_TOKEN_COOKIE)
     if provider is None or id_token is None:
         return answer
@@ -111,14 +111,14 @@ async def _log_in(request: Request, provider: OidcProvider, pending: PendingLogi
     authenticator: Authenticator = request.state.authenticator
     database, address = authenticator.database, request.client.host if request.client else ""
     identity = None
-    await run_in_threadpool(identities.count_attempt, database, address)
+    await run_in_pool(LOGIN, identities.count_attempt, database, address)
     try:
         identity = await provider.identity(_own_url(request, CALLBACK_PATH), pending, request.query_params)
-        secret = await run_in_threadpool(identities.log_in, database, provider.settings, identity, address)
+        secret = await run_in_pool(LOGIN, identities.log_in, database, provider.settings, identity, address)
     except DatabaseUnavailableError:
         raise
     except TarantulaError as error:
-        await run_in_threadpool(identities.record_failure, database, str(error), address, identity)
+        await run_in_pool(LOGIN, identities.record_failure, database, str(error), address, identity)
         raise
     return secret, identity
 
