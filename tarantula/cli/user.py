@@ -99,6 +99,17 @@ def remove(
     print(f"{name} is removed.")
 
 
+@app.command("reset-factors")
+def reset_factors(name: Name, yes: Yes = False) -> None:
+    """Remove the second factors of an account whose owner has lost them; its sessions end."""
+    with local_context() as context:
+        accounts.get_account(context, name)
+        if not yes:
+            typer.confirm(f"Remove the second factors of {name}?", abort=True)
+        accounts.reset_factors(context, name)
+    print(f"{name} has no second factor any more.")
+
+
 Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="The person at the provider: the claim `sub`.")]
 Issuer = Annotated[
     str,
@@ -135,17 +146,6 @@ def list_identities(as_json: Json = False) -> None:
     for row in rows:
         drawn.add_row(row.account, row.issuer, row.subject, local_time(row.created_at), local_time(row.used_at))
     console().print(drawn)
-
-
-@app.command("reset-factors")
-def reset_factors(name: Name, yes: Yes = False) -> None:
-    """Remove the second factors of an account whose owner has lost them; its sessions end."""
-    with local_context() as context:
-        accounts.get_account(context, name)
-        if not yes:
-            typer.confirm(f"Remove the second factors of {name}?", abort=True)
-        accounts.reset_factors(context, name)
-    print(f"{name} has no second factor any more.")
 
 
 @app.command()

@@ -29,10 +29,10 @@ class AccountRow(BaseModel):
     created_at: datetime
     disabled_at: datetime | None
     """Since when login is disabled."""
-    has_password: bool = True
-    """Whether it has a password; otherwise only identities at a provider log in to it."""
     second_factors: list[str]
     """Kinds that are set up: ``totp`` for an authenticator app, ``key`` for security keys."""
+    has_password: bool = True
+    """Whether it has a password; otherwise only identities at a provider log in to it."""
 
 
 def have_accounts(context: ServiceContext) -> bool:
@@ -147,12 +147,6 @@ def change_password(context: ServiceContext, old: str, new: str) -> None:
         stored.set_password(session, own_account(session, context), new, but=context.person.session)
 
 
-def has_password(context: ServiceContext) -> bool:
-    """Whether one's own account has a password."""
-    with context.reading() as session:
-        return bool(own_account(session, context).password)
-
-
 def check_own_password(context: ServiceContext, password: str) -> None:
     """Raise an error if a password is not that of the person; wrong ones delay the next."""
     own_name(context)
@@ -165,6 +159,12 @@ def check_own_password(context: ServiceContext, password: str) -> None:
         raise TarantulaError("That is not the current password.")
     with context.database.session() as session:
         throttle.clear_password(session, account.id)
+
+
+def has_password(context: ServiceContext) -> bool:
+    """Whether one's own account has a password."""
+    with context.reading() as session:
+        return bool(own_account(session, context).password)
 
 
 def own_name(context: ServiceContext) -> str:
@@ -190,8 +190,8 @@ def _row(account: Account, kinds: dict[int, list[str]]) -> AccountRow:
         role=Role(account.role),
         created_at=account.created_at,
         disabled_at=account.disabled_at,
-        has_password=bool(account.password),
         second_factors=kinds.get(account.id, []),
+        has_password=bool(account.password),
     )
 
 

@@ -74,16 +74,8 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    routers = (
-        login.router,
-        factors.router,
-        single_sign_on.router,
-        search.router,
-        monitoring.router,
-        live.router,
-        api.router,
-    )
-    for router in routers:
+    routers = (login.router, factors.router, single_sign_on.router, search.router)
+    for router in (*routers, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     add_page_error_handler(pages_app)

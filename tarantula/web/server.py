@@ -52,7 +52,7 @@ class _Config(uvicorn.Config):
             backlog=ACCEPT_BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-            # Without a list uvicorn believes the headers of proxies of every client on this machine.
+            # Without a list uvicorn believes these headers of every client on this machine.
             proxy_headers=bool(proxies),
             forwarded_allow_ips=proxies,
         )
@@ -213,7 +213,7 @@ def serve(
     applications: Sequence[tuple[ASGIApp, socket.socket]], connections_per_address: int, proxies: list[str]
 ) -> None:
     """Serve apps on their sockets until Ctrl-C; the headers of *proxies* say where a request came from."""
-    asyncio.run(_serve(applications, OpenConnections(connections_per_address), proxies))
+    asyncio.run(_serve(applications, OpenConnections(connections_per_address, proxies=proxies), proxies))
 
 
 async def _serve(

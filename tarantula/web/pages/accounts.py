@@ -106,11 +106,11 @@ def account_page(context: ServiceContext) -> None:
     subheading(_("Password"))
     if accounts.has_password(context):
         _password(context)
+        subheading(_("Second factors"))
+        ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
+        ui.link(_("Authenticator app, security keys and recovery codes"), FACTORS_PAGE)
     else:
         ui.label(_("This account has no password: the provider of the logins has it."))
-    subheading(_("Second factors"))
-    ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
-    ui.link(_("Authenticator app, security keys and recovery codes"), FACTORS_PAGE)
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")
