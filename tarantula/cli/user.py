@@ -46,9 +46,10 @@ def list_all(as_json: Json = False) -> None:
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
-    drawn = table("name", "role", "since", "disabled since")
+    drawn = table("name", "role", "since", "disabled since", "second factor")
     for row in rows:
-        drawn.add_row(row.name, row.role, local_time(row.created_at), local_time(row.disabled_at))
+        kinds = ", ".join(row.second_factors)
+        drawn.add_row(row.name, row.role, local_time(row.created_at), local_time(row.disabled_at), kinds)
     console().print(drawn)
 
 
@@ -92,6 +93,17 @@ def remove(
             typer.confirm(f"Delete the account {name}?", abort=True)
         accounts.remove_account(context, name, give_to)
     print(f"{name} is removed.")
+
+
+@app.command("reset-factors")
+def reset_factors(name: Name, yes: Yes = False) -> None:
+    """Remove the second factors of an account whose owner has lost them; its sessions end."""
+    with local_context() as context:
+        accounts.get_account(context, name)
+        if not yes:
+            typer.confirm(f"Remove the second factors of {name}?", abort=True)
+        accounts.reset_factors(context, name)
+    print(f"{name} has no second factor any more.")
 
 
 @app.command()

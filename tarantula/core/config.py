@@ -10,6 +10,7 @@ from socket import gethostname
 from typing import Any
 from urllib.parse import urlsplit
 
+import ada_url
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, ValidationError, field_validator
 from pydantic_core import ErrorDetails
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -90,6 +91,10 @@ class Config(BaseSettings):
     """Open connections to the web server, a gateway or a barrel from one address."""
     token_days: int = Field(default=365, ge=0, le=3660)
     """Days for which a new token is valid, unless its creator says otherwise; 0: without limit."""
+    require_second_factor: str = ""
+    """Roles that need a second factor, as ``administrator,curator``."""
+    public_address: str = ""
+    """URL under which browsers reach the pages, as ``https://archive.example.org``: security keys work only there."""
     group_access: bool = False
     """Whether the group of the home's files may read them; otherwise only their owner."""
     stream_adapters: str = ""
@@ -128,6 +133,23 @@ class Config(BaseSettings):
                     Message("{server!r} is not an address. Write 10.0.0.53, or [::1]:5353.", server=server[:80])
                 ) from error
         return servers
+
+    @field_validator("public_address")
+    @classmethod
+    def _known_origin(cls, address: str) -> str:
+        if not address:
+            return ""
+        try:
+            parsed = ada_url.URL(address)
+        except ValueError:
+            parsed = None
+        if parsed is None or parsed.protocol not in ("http:", "https:") or not parsed.hostname:
+            raise ValueError(
+                Message(
+                    "{address!r} is not the address of a site. Write https://archive.example.org.", address=address[:80]
+                )
+            )
+        return str(parsed.origin)
 
     @field_validator("private_networks")
     @classmethod

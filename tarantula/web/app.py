@@ -27,6 +27,7 @@ from tarantula.web.pages import (
     browse,
     dashboard,
     documents,
+    factors,
     files,
     items,
     login,
@@ -71,7 +72,7 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, search.router, monitoring.router, live.router, api.router):
+    for router in (login.router, factors.router, search.router, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     add_page_error_handler(pages_app)

@@ -11,13 +11,15 @@ from threading import Lock
 from time import monotonic
 from urllib.parse import quote, urlsplit
 
-from starlette.requests import HTTPConnection
+from ada_url import URL, HostType
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarantula.accounts import accounts, audit, login, sessions, tokens
+from tarantula.accounts import accounts, audit, factors, login, sessions, tokens
 from tarantula.accounts.credentials import secret_digest
 from tarantula.accounts.roles import Person, Role
+from tarantula.accounts.security_keys import Site
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -38,6 +40,7 @@ class Authenticator:
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
+        self._required_roles = factors.required_roles(installation.require_second_factor)
         self.content = database.limited(installation.web_connections)
         """Connections for what people work on."""
         self.database = database.limited(LOGIN_CONNECTIONS)
@@ -85,7 +88,7 @@ class Authenticator:
             return None
         digest = secret_digest(secret)
         with self.database.reading() as session:
-            person = sessions.person_of(session, digest)
+            person = factors.restrict(session, sessions.person_of(session, digest), self._required_roles)
             stale = present and person is not None and sessions.is_stale(session, digest)
         if stale:
             with self.database.session() as session:
@@ -118,6 +121,26 @@ def session_cookie(secret: str, *, secure: bool, name: str = SESSION_COOKIE, sec
     if secure:
         morsel["secure"] = True
     return morsel.OutputString()
+
+
+def key_site(request: Request, public_address: str) -> Site:
+    """Return the site for which security keys are registered; raise an error where browsers refuse them.
+
+    It is the public address, or the one that the browser opened.
+    """
+    opened = URL(f"{request.url.scheme}://{request.url.netloc}")
+    site = URL(public_address) if public_address else opened
+    if site.origin != opened.origin:
+        raise TarantulaError("Security keys work only at {address}. Open the pages there.", address=site.origin)
+    is_local = site.hostname == "localhost" or site.hostname.endswith(".localhost")
+    if site.host_type != HostType.DEFAULT:
+        raise TarantulaError(
+            "Security keys need a host name. Open the pages with one, as https://archive.example.org or, on the same "
+            "machine, http://localhost:8090."
+        )
+    if site.protocol != "https:" and not is_local:
+        raise TarantulaError("Security keys need HTTPS. Open the pages with it.")
+    return Site(site.hostname, site.origin)
 
 
 OWN_SITES = ("same-origin", "none")
@@ -158,10 +181,12 @@ def _is_own_origin(connection: HTTPConnection, origin: str) -> bool:
 
 TOKEN_PATHS = ("/api/", "/metrics")
 """Paths at which tokens are accepted."""
-PUBLIC_PATHS = ("/_nicegui/", "/favicon.ico", "/health")
+PUBLIC_PATHS = ("/_nicegui/", "/static/", "/favicon.ico", "/health")
 """Paths without authentication; their content is the same for all."""
 ANONYMOUS_PATHS = ("/begin", "/login", "/logout", "/language/", *TOKEN_PATHS)
 """Paths that are available without a login; the API itself returns 401."""
+FACTORS_PAGE = "/account/factors"
+"""Page of a person who must set up a second factor, with those below it."""
 ANY_TEXT_PATHS = ("/search", "/search/complete", "/search/suggest")
 """Pages that accept any text in the query string, NUL characters too."""
 SESSION_CHECK_SECONDS = 2.0
@@ -199,6 +224,8 @@ class AuthMiddleware:
         self._set_state(connection, person)
         if person is None and not _is_anonymous(connection):
             await _redirect_to_login(connection, receive, send)
+        elif person is not None and person.needs_factor and not _is_for_enrolment(connection):
+            await _redirect_to_factors(connection, receive, send)
         elif scope["type"] == "http":
             if person is not None and person.session is not None:
                 send = self._end_when_ended(connection, person, send)
@@ -291,6 +318,21 @@ def _is_public(connection: HTTPConnection) -> bool:
 def _is_anonymous(connection: HTTPConnection) -> bool:
     is_request = connection.scope["type"] == "http"
     return is_request and (_is_public(connection) or connection.scope["path"].startswith(ANONYMOUS_PATHS))
+
+
+def _is_for_enrolment(connection: HTTPConnection) -> bool:
+    path: str = connection.scope["path"]
+    is_page = path == FACTORS_PAGE or path.startswith((f"{FACTORS_PAGE}/", "/login", "/logout", "/language/"))
+    return connection.scope["type"] == "http" and is_page
+
+
+async def _redirect_to_factors(connection: HTTPConnection, receive: Receive, send: Send) -> None:
+    scope = connection.scope
+    if scope.get("method") in SAFE_METHODS and not scope["path"].startswith((*TOKEN_PATHS, "/_nicegui_ws")):
+        await RedirectResponse(FACTORS_PAGE, 303)(scope, receive, send)
+        return
+    sentence = f"Your role needs a second factor. Set one up on the page {FACTORS_PAGE} first."
+    await _refuse(RequestRefused(403, sentence), scope, receive, send)
 
 
 async def _redirect_to_login(connection: HTTPConnection, receive: Receive, send: Send) -> None:

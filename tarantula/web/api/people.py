@@ -106,6 +106,12 @@ def remove_account(
     accounts.remove_account(context, name, give_to)
 
 
+@router.delete("/people/{name}/factors", summary="Remove second factors", status_code=204, tags=["people"])
+def reset_factors(context: RequestContext, name: Name) -> None:
+    """Remove the second factors of an account whose owner has lost them, and end its sessions. For administrators."""
+    accounts.reset_factors(context, name)
+
+
 @router.get("/tokens", summary="Tokens", tags=["people"])
 def list_tokens(context: RequestContext) -> list[TokenRow]:
     """Return the tokens of the account; administrators see all tokens."""

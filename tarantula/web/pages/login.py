@@ -1,23 +1,29 @@
-"""Login, logout and language choice. These pages need no script."""
+"""Login, logout and language choice. Only security keys need a script."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
 from starlette.templating import Jinja2Templates
 
-from tarantula.accounts import accounts
-from tarantula.accounts.login import DEVICE_LIFETIME, TooManyLogins
-from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, session_cookie
+from tarantula import __version__
+from tarantula.accounts import accounts, login
+from tarantula.accounts.factors import FactorRefused
+from tarantula.accounts.throttle import TooManyLogins
+from tarantula.core.errors import TarantulaError
+from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, key_site, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 from tarantula.web.limits import PooledRoute
 
 router = APIRouter(include_in_schema=False, route_class=PooledRoute)
 templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+templates.env.globals.update(_=_, version=__version__)
+ATTEMPT_COOKIE = "tarantula_login"
+"""Cookie of a login that waits for a second factor or a passkey."""
 
 
 @router.get("/begin")
@@ -50,16 +56,57 @@ def log_in(
     authenticator: Authenticator = request.state.authenticator
     try:
         device = request.cookies.get(DEVICE_COOKIE)
-        secret = authenticator.log_in(name, password, request.client.host if request.client else "", device)
+        secret = authenticator.log_in(name, password, _address(request), device)
+    except login.SecondFactorNeeded as needed:
+        return _ask_for_factor(request, needed.attempt, next)
     except TooManyLogins as error:
-        texts = _("Too many failed logins. Try again in {seconds} seconds.", seconds=error.seconds)
-        return _login_form(request, next, name, texts, status=429, headers={"Retry-After": str(error.seconds)})
+        headers = {"Retry-After": str(error.seconds)}
+        return _login_form(request, next, name, _(str(error)), status=429, headers=headers)
     if secret is None:
         return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
-    answer = _start_session(request, secret, local_path(next))
-    if known := authenticator.remember_device(secret, device):
-        seconds, secure = int(DEVICE_LIFETIME.total_seconds()), request.url.scheme == "https"
-        answer.headers.append("set-cookie", session_cookie(known, secure=secure, name=DEVICE_COOKIE, seconds=seconds))
+    return _start_known_session(request, secret, local_path(next))
+
+
+@router.post("/login/passkey")
+def begin_passkey_login(request: Request, next: Annotated[str, Form()] = "/") -> Response:
+    """Begin a login with a passkey, which needs no name and no password."""
+    authenticator: Authenticator = request.state.authenticator
+    with authenticator.database.session() as session:
+        attempt = login.begin_attempt(session, None)
+    return _ask_for_factor(request, attempt, next)
+
+
+@router.get("/login/factor")
+def factor_page(request: Request, next: str = "/") -> Response:
+    """Ask for the second factor, or a passkey."""
+    return _factor_form(request, next)
+
+
+@router.post("/login/factor")
+def log_in_with_factor(
+    request: Request,
+    code: Annotated[str, Form()] = "",
+    recovery: Annotated[str, Form()] = "",
+    response: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "/",
+) -> Response:
+    """Finish a login with a code, a recovery code, or the response of a security key."""
+    authenticator: Authenticator = request.state.authenticator
+    attempt, device = request.cookies.get(ATTEMPT_COOKIE, ""), request.cookies.get(DEVICE_COOKIE)
+    try:
+        if response:
+            proof = login.key_proof(key_site(request, authenticator.installation.public_address), response)
+        else:
+            proof = login.recovery_proof(recovery) if recovery else login.code_proof(code)
+        secret = login.finish_log_in(authenticator.database, attempt, proof, _address(request), device)
+    except TooManyLogins as error:
+        return _factor_form(request, next, _(str(error)), 429, {"Retry-After": str(error.seconds)})
+    except FactorRefused as error:
+        return _factor_form(request, next, _(str(error)), 401)
+    except TarantulaError as error:
+        return _factor_form(request, next, _(str(error)), 503)
+    answer = _start_known_session(request, secret, local_path(next))
+    _set_attempt(request, answer, "", 0)
     return answer
 
 
@@ -116,6 +163,51 @@ def local_path(address: str) -> str:
     # Two slashes would start a host name, and browsers read \\ as /.
     path = "/" + parts.path.replace("\\", "/").lstrip("/")
     return f"{path}?{parts.query}" if parts.query else path
+
+
+def _ask_for_factor(request: Request, attempt: str, next: str) -> Response:
+    answer = RedirectResponse(f"/login/factor?next={quote(local_path(next), safe='/')}", status_code=303)
+    _set_attempt(request, answer, attempt, int(login.ATTEMPT_LIFETIME.total_seconds()))
+    return answer
+
+
+def _set_attempt(request: Request, answer: Response, attempt: str, seconds: int) -> None:
+    secure = request.url.scheme == "https"
+    answer.headers.append("set-cookie", session_cookie(attempt, secure=secure, name=ATTEMPT_COOKIE, seconds=seconds))
+
+
+def _factor_form(
+    request: Request, next: str, complaint: str = "", status: int = 200, headers: dict[str, str] | None = None
+) -> Response:
+    authenticator: Authenticator = request.state.authenticator
+    site, problem = None, _("Your security keys are registered for another address of these pages. Open them there.")
+    try:
+        site = key_site(request, authenticator.installation.public_address)
+    except TarantulaError as error:
+        problem = _(str(error))
+    try:
+        waiting = login.waiting(authenticator.database, request.cookies.get(ATTEMPT_COOKIE, ""), site)
+    except login.AttemptOver as error:
+        return _login_form(request, next, complaint=_(str(error)), status=401)
+    title = _("Log in with a passkey") if waiting.is_passkey else _("Second factor")
+    others = {code: label for code, label in LANGUAGES.items() if code != language()}
+    values = {"words": {"title": title}, "next": local_path(next), "complaint": complaint, "waiting": waiting}
+    values |= {"problem": problem, "others": others, "language": language()}
+    return templates.TemplateResponse(request, "second_factor.html", values, status, headers)
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _start_known_session(request: Request, secret: str, target: str) -> Response:
+    """Set the cookie of a session, and that of a browser in which the account has logged in."""
+    authenticator: Authenticator = request.state.authenticator
+    answer = _start_session(request, secret, target)
+    if known := authenticator.remember_device(secret, request.cookies.get(DEVICE_COOKIE)):
+        seconds, secure = int(login.DEVICE_LIFETIME.total_seconds()), request.url.scheme == "https"
+        answer.headers.append("set-cookie", session_cookie(known, secure=secure, name=DEVICE_COOKIE, seconds=seconds))
+    return answer
 
 
 def _start_session(request: Request, secret: str, target: str) -> Response:
