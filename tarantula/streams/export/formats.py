@@ -8,15 +8,13 @@ from enum import StrEnum
 from io import BytesIO
 from typing import Any
 
-from sqlalchemy.orm import Session
-
 from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Source
 from tarantula.store.bulk import chunks
 from tarantula.streams.export.atom import atom_feed
 from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
-from tarantula.streams.export.rows import ExportQuery, export_rows
+from tarantula.streams.export.rows import ExportQuery, SessionOpener, export_rows
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 
@@ -24,18 +22,18 @@ PARQUET_GROUP_ROWS = 50_000
 """Rows per row group, which is held in memory."""
 
 
-def csv_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def csv_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a header and a line for each row; times in UTC, values as stored."""
     yield csv_text([query.columns]).encode()
-    for some in chunks(export_rows(session, query)):
+    for some in chunks(export_rows(reading, query)):
         yield csv_text((moment_of(row[0]).isoformat(), *row[1:]) for row in some).encode()
 
 
-def json_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def json_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a list with one object per line; values are exact texts, ``number`` is a float."""
     yield b"["
     between = "\n"
-    for some in chunks(export_rows(session, query)):
+    for some in chunks(export_rows(reading, query)):
         lines = []
         for row in some:
             named = dict(zip(query.columns, (moment_of(row[0]).isoformat(), *row[1:]), strict=True))
@@ -56,7 +54,7 @@ class _ChunkBuffer(BytesIO):
         return data
 
 
-def parquet_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def parquet_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a Parquet file; times in UTC, values are exact texts, ``number`` is a float."""
     try:
         import pyarrow
@@ -66,7 +64,7 @@ def parquet_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
     schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in query.columns])
     outlet = _ChunkBuffer()
     with parquet.ParquetWriter(pyarrow.PythonFile(outlet, mode="w"), schema) as writer:
-        for some in chunks(export_rows(session, query), PARQUET_GROUP_ROWS):
+        for some in chunks(export_rows(reading, query), PARQUET_GROUP_ROWS):
             columns = [list(column) for column in zip(*some, strict=True)]
             arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
@@ -100,7 +98,7 @@ class StreamFormat(StrEnum):
         }[self]
 
 
-_OF_ROWS: dict[StreamFormat, Callable[[Session, ExportQuery], Iterator[bytes]]] = {
+_OF_ROWS: dict[StreamFormat, Callable[[SessionOpener, ExportQuery], Iterator[bytes]]] = {
     StreamFormat.CSV: csv_chunks,
     StreamFormat.JSON: json_chunks,
     StreamFormat.PARQUET: parquet_chunks,
@@ -119,12 +117,18 @@ def check_format(query: ExportQuery, form: StreamFormat) -> None:
 
 
 def export_chunks(
-    session: Session, source: Source, query: ExportQuery, form: StreamFormat, address: str = ""
+    reading: SessionOpener, source: Source, query: ExportQuery, form: StreamFormat, address: str = ""
 ) -> Iterator[bytes]:
-    """Yield the export in chunks; *address* is the URL at which a feed will be available."""
+    """Yield the export in chunks, with no session open between two of them.
+
+    *address* is the URL at which a feed will be available.
+    """
     if form in _OF_ROWS:
-        yield from _OF_ROWS[form](session, query)
-    elif form is StreamFormat.ATOM:
-        yield atom_feed(session, source, query, address)
-    else:
-        yield prometheus_text(selected_numbers(session, query))
+        yield from _OF_ROWS[form](reading, query)
+        return
+    with reading() as session:
+        if form is StreamFormat.ATOM:
+            whole = atom_feed(session, source, query, address)
+        else:
+            whole = prometheus_text(selected_numbers(session, query))
+    yield whole
