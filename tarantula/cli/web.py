@@ -61,8 +61,9 @@ def run_pages(
 ) -> None:
     """Serve the pages until Ctrl-C, inside the context *meanwhile*."""
     try:
-        from tarantula.web.app import create_apps, serve
+        from tarantula.web.app import create_apps
         from tarantula.web.auth import Authenticator
+        from tarantula.web.server import serve
     except ModuleNotFoundError as error:
         raise TarantulaError(
             "The pages need {module}. Install them with: pip install 'tarantula[web]'", module=error.name
@@ -76,7 +77,7 @@ def run_pages(
         path = "" if has_accounts else f"begin?code={authenticator.create_code()}"
         print(f"{listener_url(where.host, served[0][1])}/{path}", flush=True)
         with meanwhile or nullcontext():
-            serve(served)
+            serve(served, installation.address_connections, installation.proxies)
 
 
 def _check_accounts(context: ServiceContext, host: str) -> bool:

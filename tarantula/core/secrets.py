@@ -1,4 +1,4 @@
-"""Encryption of secrets in the database: notification addresses, settings, and variables of sources.
+"""Encryption of secrets in the database: notification addresses, settings, variables of sources, second factors.
 
 A sealed value is the text ``sealed:KEY:TOKEN``, where KEY identifies the key and TOKEN is a Fernet token of the value's
 JSON. The keys are in ``TARANTULA_SECRET_KEY``, or one a line in the file `Config.key_file`; the first one seals, all of
@@ -69,15 +69,16 @@ def _is_secret(name: str, value: object) -> bool:
 
 
 def change_secrets(configuration: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Return the configuration of a publication, item, source or alert with *change* applied to each secret in it."""
+    """Return a configuration, as of a publication or an alert, with *change* applied to each secret in it."""
     changed = dict(configuration)
     if changed.get("notify"):
         changed["notify"] = [change(address) for address in changed["notify"]]
     for name in ("settings", "variables", "headers"):
         if isinstance(values := changed.get(name), dict):
             changed[name] = {key: change(value) if _is_secret(key, value) else value for key, value in values.items()}
-    if changed.get("body"):
-        changed["body"] = change(changed["body"])
+    for name in ("body", "totp_secret"):
+        if changed.get(name):
+            changed[name] = change(changed[name])
     if steps := changed.get("steps"):
         changed["steps"] = [
             {**step, "value": change(step["value"])} if isinstance(step, dict) and step.get("value") else step

@@ -137,7 +137,11 @@ def test_request_errors_name_their_field_and_secrets_stay_hidden(sqlite: Databas
     # A variable with the name of a secret is masked.
     assert {key: own[key] for key in sending} == {**sending, "method": "POST", "variables": {"key": MASK, "q": "q"}}
     others = ask.get("/api/streams/quotes.edp", headers={"who": "rui curator"}).json()
-    assert (others["headers"], others["body"], others["variables"]) == ({"X-API-Key": "…"}, "…", {"key": "…", "q": "…"})
+    assert (others["headers"], others["body"], others["variables"]) == (
+        {"X-API-Key": "…"},
+        "…",
+        {"key": MASK, "q": "…"},
+    )
     assert ask.patch("/api/streams/quotes.edp", json={"body": "q={key}"}).status_code == 200
     with sqlite.reading() as session:
         last = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -84,7 +85,7 @@ class ExportSelection(NamedTuple):
 
 
 class SourceHistory(NamedTuple):
-    """What is stored of a source."""
+    """Stored values of a source, and how long they are kept."""
 
     config: SourceConfig
     series: list[ExportSeries]
@@ -240,8 +241,18 @@ def export_chunks(
 ) -> Iterator[bytes]:
     """Return the chunks of an export file; raises before the first chunk if the format does not fit."""
     with context.reading() as session:
-        export.check_format(_export_query(session, context, name, what)[1], form)
-    return _chunks(context, name, form, what, address)
+        source, query = _export_query(session, context, name, what)
+    export.check_format(query, form)
+
+    @contextmanager
+    def reading() -> Iterator[Session]:
+        with context.reading() as session:
+            # The download breaks off, rather than end early, if the source was removed or is not theirs any more.
+            if registry.get(session, name, context.viewer).id != source.id:
+                raise NotFoundError("The source {name} was replaced by another one meanwhile.", name=name)
+            yield session
+
+    return export.export_chunks(reading, source, query, form, address)
 
 
 def find_series(session: Session, context: ServiceContext, name: str, field: str, row: str) -> int:
@@ -291,14 +302,6 @@ def _value(series: Series, event: Event) -> ValueRow:
 def _aside(row: PutAside) -> AsideRow:
     fields: dict[str, Any] = {key: getattr(row, key) for key in AsideRow.model_fields}
     return AsideRow(**fields)
-
-
-def _chunks(
-    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
-) -> Iterator[bytes]:
-    with context.reading() as session:
-        source, query = _export_query(session, context, name, what)
-        yield from export.export_chunks(session, source, query, form, address)
 
 
 def _export_query(

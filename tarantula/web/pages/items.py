@@ -32,6 +32,7 @@ from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import BABEL_LOCALES, format_moment, format_number, format_size
 from tarantula.web.i18n import _, language, mark, translate_reason
 from tarantula.web.layout import heading, page
+from tarantula.web.limits import SLOW, run_in_pool
 from tarantula.web.live import LIVE_SCRIPT
 
 
@@ -96,9 +97,9 @@ def _row(row: ItemRow) -> dict[str, Any]:
 
 
 def _files(row: ItemRow) -> str:
-    """Return whether the files of an item were read back."""
+    """Return whether the files of an item were read back, and are whole."""
     if row.read_back is None:
-        return _("verified") if row.verified_at else ""
+        return (_("damaged") if row.damaged else _("verified")) if row.verified_at else ""
     if row.state != ItemState.CONVERTING:
         return _("not verified yet")
     done, total = format_size(row.read_back.done), format_size(row.read_back.total)
@@ -177,7 +178,7 @@ async def _convert(context: ServiceContext, urn: str) -> None:
 
 async def _confirm_removal(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        plan = await run_in_thread(items.removal_plan, context, urn)
+        plan = await run_in_pool(SLOW, items.removal_plan, context, urn)
         _removal_dialog(context, plan).open()
 
 
