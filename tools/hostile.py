@@ -99,7 +99,7 @@ Links = Mapping[str, HostileDocument | HostileResponse | HostileSource]
 
 @dataclass
 class Outcome:
-    """What became of an input."""
+    """Result of one input."""
 
     family: str
     name: str

@@ -55,7 +55,7 @@ class HostileDocument:
 
 @dataclass(frozen=True)
 class HostileResponse:
-    """What a server writes to the connection after a request."""
+    """Bytes that a server writes to the connection after a request."""
 
     family: str
     name: str
