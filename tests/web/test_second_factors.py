@@ -170,7 +170,7 @@ def test_security_keys_and_passkeys(context: ServiceContext, place: WebServer, w
 def _log_in_with_passkey(window: Page, place: WebServer) -> None:
     window.context.clear_cookies()
     window.goto(f"{place.address}/login?next=/items")
-    window.get_by_role("button", name="Log in with a passkey").click()
+    window.get_by_role("button", name="Use a passkey").click()
     window.get_by_role("button", name="Use the security key").click()
 
 
