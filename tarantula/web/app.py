@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import uvicorn
 from fastapi import FastAPI
 from nicegui import ui
+from nicegui.client import templates as nicegui_templates
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -22,7 +23,7 @@ from tarantula.web.api import monitoring
 from tarantula.web.api.common import add_error_handlers
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
-from tarantula.web.middleware import DisconnectMiddleware
+from tarantula.web.middleware import DisconnectMiddleware, NonceExtension, SecurityHeadersMiddleware
 from tarantula.web.pages import (
     accounts,
     alerts,
@@ -64,9 +65,20 @@ RECONNECT_SECONDS = 30.0
 """How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
 
 
+nicegui_templates.env.add_extension(NonceExtension)
+
+
+class _App(FastAPI):
+    """An app whose error responses have security headers, too."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return all layers, in one that adds the headers."""
+        return SecurityHeadersMiddleware(super().build_middleware_stack())
+
+
 def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
     """Create the management app of an installation; one per process."""
-    app = FastAPI(
+    app = _App(
         title="Tarântula",
         version=__version__,
         docs_url=None,

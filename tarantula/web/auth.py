@@ -24,7 +24,6 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
-from tarantula.web.middleware import add_security_headers
 
 SESSION_COOKIE = "tarantula_session"
 DEVICE_COOKIE = "tarantula_device"
@@ -179,7 +178,6 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
-        send = add_security_headers(connection, send)
         try:
             _check_request(connection)
             person = await self._person(connection)

@@ -77,14 +77,15 @@ for (const url of ["http://10.0.0.5/", "http://inside.test/", "http://169.254.16
   try { new WebTransport(url.replace("http", "https")).closed.catch(() => {}); } catch {}
   new EventSource(url);
   new Worker(URL.createObjectURL(new Blob([`fetch("${url}", {mode: "no-cors"}); importScripts("${url}")`])));
+}
+for (const url of ["http://10.0.0.5/", "http://93.184.1.9/"]) {
   open(url);
-  const link = Object.assign(document.createElement("a"), {href: "/part.txt", ping: url, target: "_blank"});
-  document.body.append(link); link.click();
-  const saved = Object.assign(document.createElement("a"), {href: url, download: "saved"});
-  document.body.append(saved); saved.click();
   const form = Object.assign(document.createElement("form"), {action: url, method: "post", target: "_blank"});
   document.body.append(form); form.submit();
+  const link = Object.assign(document.createElement("a"), {href: "/part.txt", ping: url, download: "part"});
+  document.body.append(link); link.click();
 }
+addEventListener("load", () => { location = "http://10.0.0.5/left"; });
 const rules = {prefetch: [{urls: ["http://10.0.0.5/", "http://93.184.1.9/"]}],
   prerender: [{urls: ["http://10.0.0.5/", "http://public.test/part.txt"]}]};
 document.head.append(Object.assign(document.createElement("script"),

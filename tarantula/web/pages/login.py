@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.templating import Jinja2Templates
 
 from tarantula.accounts import accounts
 from tarantula.accounts.login import DEVICE_LIFETIME, TooManyLogins
 from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, session_cookie
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
+from tarantula.web.middleware import templates_with_nonces
 
 router = APIRouter(include_in_schema=False)
-templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+templates = templates_with_nonces()
 
 
 @router.get("/begin")
