@@ -387,10 +387,7 @@ SHARED = ", shared network"
 """End of the names of scenarios whose Chromium has no network namespace of its own."""
 BROWSER_SCENARIOS: dict[str, Scenario] = {
     **RENDERING,
-    **{
-        f"{name}{SHARED}": sharing_network(RENDERING[name])
-        for name in ("browser", "stream rendered", "picker rendered")
-    },
+    f"browser{SHARED}": sharing_network(RENDERING["browser"]),
     "bare browser": lambda: browse_bare({"executable_path": str(LAUNCHER)}),
     f"bare browser{SHARED}": lambda: browse_bare({"executable_path": usable_browser()}),
 }

@@ -230,17 +230,16 @@ def test_pages_in_the_browser(laboratory: dict[str, Any], network: str) -> None:
     assert connections(laboratory, "browser rebinding") == tcp("93.184.1.3")
 
 
-@pytest.mark.parametrize("network", ["", SHARED])
-def test_rendered_streams_and_pages_in_the_picker(laboratory: dict[str, Any], network: str) -> None:
+def test_rendered_streams_and_pages_in_the_picker(laboratory: dict[str, Any]) -> None:
     if "browser" not in laboratory:
         pytest.skip("No Chromium starts here: see CONTRIBUTING.md.")
-    assert connections(laboratory, f"stream rendered{network}") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
-    assert laboratory[f"stream rendered{network}"]["result"] == ["read", "read"]
+    assert connections(laboratory, "stream rendered") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
+    assert laboratory["stream rendered"]["result"] == ["read", "read"]
     assert connections(laboratory, "stream rendered mixed") == tcp("93.184.1.2")
     assert connections(laboratory, "stream rendered changing") == tcp("93.184.1.6")
     assert laboratory["stream rendered changing"]["result"] == ["read", "refused"]
-    assert {*tcp("93.184.1.1", "93.184.1.2")} <= {*connections(laboratory, f"picker rendered{network}")}
-    result = laboratory[f"picker rendered{network}"]["result"]
+    assert {*tcp("93.184.1.1", "93.184.1.2")} <= {*connections(laboratory, "picker rendered")}
+    result = laboratory["picker rendered"]["result"]
     assert {url for url, outcome in result.items() if outcome == "refused"} >= PICKER_REFUSES
 
 
