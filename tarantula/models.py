@@ -3,7 +3,20 @@
 from __future__ import annotations
 
 from tarantula.core.columns import Base, UtcDateTime
-from tarantula.tables.accounts import Account, AuditEntry, AuditHead, FailedLogin, KnownDevice, LoginSession, Token
+from tarantula.tables.accounts import (
+    Account,
+    AuditEntry,
+    AuditHead,
+    FailedLogin,
+    Identity,
+    KnownDevice,
+    LoginAttempt,
+    LoginSession,
+    RecoveryCode,
+    SecurityKey,
+    Token,
+    TotpFactor,
+)
 from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
 from tarantula.tables.publications import (
     Collector,
@@ -63,6 +76,7 @@ __all__ = [
     "Firing",
     "Forgotten",
     "Home",
+    "Identity",
     "InheritedRecord",
     "Item",
     "JournalEntry",
@@ -70,13 +84,16 @@ __all__ = [
     "Level",
     "LinkRow",
     "LinkWeight",
+    "LoginAttempt",
     "LoginSession",
     "Profile",
     "Publication",
     "PutAside",
     "ReadText",
+    "RecoveryCode",
     "SearchCount",
     "SecretKey",
+    "SecurityKey",
     "Series",
     "Server",
     "ServerSetting",
@@ -85,6 +102,7 @@ __all__ = [
     "SourceState",
     "StaleLevel",
     "Token",
+    "TotpFactor",
     "UtcDateTime",
     "View",
     "Visit",

@@ -12,7 +12,7 @@ from tarantula.accounts.credentials import hash_password
 from tarantula.accounts.roles import Role
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import did_you_mean
-from tarantula.models import Account, Alert, LoginSession, Source, Token, View
+from tarantula.models import Account, Alert, LoginAttempt, LoginSession, Source, Token, View
 from tarantula.publications.fields import check_name
 
 
@@ -50,15 +50,16 @@ def is_valid_name(name: str) -> bool:
         return False
 
 
-def add(session: Session, name: str, role: Role, password: str) -> Account:
-    """Create an account. The first one must be an administrator's."""
+def add(session: Session, name: str, role: Role, password: str | None) -> Account:
+    """Create an account; without a password it is for a provider's identities. The first is an administrator's."""
     try:
         name = check_name(name)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if role != Role.ADMINISTRATOR and not exist(session):
         raise ConflictError("The first account must be an administrator's, who can then create the others.")
-    account = Account(name=name, role=role, password=hash_password(password), created_at=datetime.now(UTC))
+    hashed = hash_password(password) if password is not None else ""
+    account = Account(name=name, role=role, password=hashed, created_at=datetime.now(UTC))
     try:
         with session.begin_nested():
             session.add(account)
@@ -78,7 +79,7 @@ def disable(session: Session, account: Account) -> None:
     """Disable an account and end its sessions; its name stays in the audit log."""
     _keep_an_administrator(session, account)
     account.disabled_at = account.disabled_at or datetime.now(UTC)
-    _end_sessions(session, account)
+    end_sessions(session, account)
 
 
 def enable(account: Account) -> None:
@@ -89,7 +90,7 @@ def enable(account: Account) -> None:
 def set_password(session: Session, account: Account, password: str, but: str | None = None) -> None:
     """Change the password of an account, revoke its tokens and end its sessions, except the one with digest *but*."""
     account.password = hash_password(password)
-    _end_sessions(session, account, but)
+    end_sessions(session, account, but)
     # A person who knew the old password may have created tokens with it.
     session.execute(delete(Token).where(Token.account_id == account.id))
 
@@ -104,7 +105,9 @@ def remove(session: Session, account: Account) -> None:
     session.flush()
 
 
-def _end_sessions(session: Session, account: Account, but: str | None = None) -> None:
+def end_sessions(session: Session, account: Account, but: str | None = None) -> None:
+    """End the sessions of an account and its logins that wait for a second factor, except the one with digest *but*."""
+    session.execute(delete(LoginAttempt).where(LoginAttempt.account_id == account.id))
     session.execute(
         delete(LoginSession).where(LoginSession.account_id == account.id, LoginSession.digest.is_distinct_from(but))
     )

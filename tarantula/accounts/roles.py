@@ -75,6 +75,8 @@ class Person(NamedTuple):
     """Name of the API token."""
     scopes: frozenset[str] | None = None
     """Parts of the API that the token may use; ``None`` for all."""
+    needs_factor: bool = False
+    """Whether the person must set up a second factor before anything else."""
 
     @property
     def owner(self) -> Owner:

@@ -13,16 +13,14 @@ from contextlib import contextmanager, suppress
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 from rich.live import Live
 
-from tarantula.archive.quality.report import make_report
 from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
-from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
+from tarantula.core.output import SafeConsole
 from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.core.termination import (
     EXIT_TERMINATED,
@@ -36,11 +34,11 @@ from tarantula.core.termination import (
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item, prepare_item
 from tarantula.lifecycle.processes import collect_command
-from tarantula.services.context import local_context
+from tarantula.services import items
+from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.publications import record_collection
-from tarantula.store.database import open_database
-from tarantula.store.listings import find_item
-from tarantula.store.visits import VisitProgress, VisitTable
+from tarantula.services.reports import item_progress
+from tarantula.store.visits import VisitProgress
 
 logger = logging.getLogger(__name__)
 
@@ -110,13 +108,12 @@ def _report_end(urn: str, code: int) -> None:
     if not code and (problem := base_problem_of(Config(), urn)) is not None:
         typer.echo(problem, err=True)
         raise typer.Exit(EXIT_INCOMPLETE)
-    with open_database() as database, database.reading() as session:
-        item = find_item(session, urn)
-        state, reason = item.state, item.reason or "Its collector exited."
+    with local_context() as context:
+        state, reason = items.state_with_reason(context, urn)
     if state == ItemState.CONVERTING:
         raise TarantulaError("Another process is verifying and converting {urn}.", urn=urn)
     if state != ItemState.ARCHIVED:
-        typer.echo(f"Interrupted: {reason} Continue with `tarantula item resume {urn}`.")
+        typer.echo(f"Interrupted: {reason or 'Its collector exited.'} Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
@@ -173,32 +170,26 @@ def run_collectors(urn: str, number: int) -> int:
 
     If all work was left by collectors that were killed, another one continues.
     """
-    installation = Config()
-    with open_database(installation) as database:
-        codes = _run_together(installation, database, urn, number)
+    with local_context() as context:
+        codes = _run_together(context, urn, number)
         for _ in range(MAX_REPLACEMENTS):
             killed = [signal.Signals(-code).name for code in codes if code < 0]
             if killed:
                 typer.echo(f"{len(killed)} of {len(codes)} collectors ended by {', '.join(killed)}.", err=True)
-            if not killed or is_terminating() or _state(database, urn) != ItemState.COLLECTING:
+            if not killed or is_terminating() or items.item_state(context, urn) != ItemState.COLLECTING:
                 break
-            codes = _run_together(installation, database, urn, 1)
+            codes = _run_together(context, urn, 1)
         # A collector that was ended alone has left its work to the others.
-        is_left = EXIT_TERMINATED in codes and _state(database, urn) == ItemState.COLLECTING
+        is_left = EXIT_TERMINATED in codes and items.item_state(context, urn) == ItemState.COLLECTING
     return EXIT_TERMINATED if is_left else max(code for code in (*codes, 0) if code != EXIT_TERMINATED)
 
 
-def _run_together(installation: Config, database: Database, urn: str, number: int) -> list[int]:
+def _run_together(context: ServiceContext, urn: str, number: int) -> list[int]:
     """Run collectors of an item to their end; return their exit codes."""
-    processes = [_start(installation, urn, count) for count in range(1, number + 1)]
+    processes = [_start(context.installation, urn, count) for count in range(1, number + 1)]
     with forwarding(processes):
-        _watch(database, urn, processes)
+        _watch(context, urn, processes)
     return [process.wait() for process in processes]
-
-
-def _state(database: Database, urn: str) -> ItemState:
-    with database.reading() as session:
-        return ItemState(find_item(session, urn).state)
 
 
 def _start(installation: Config, urn: str, count: int) -> subprocess.Popen[bytes]:
@@ -231,28 +222,30 @@ def forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _watch(database: Database, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
-    console, pending = Console(stderr=True), PendingCounts()
+def _watch(context: ServiceContext, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
+    console, pending = SafeConsole(stderr=True), PendingCounts()
     progress = TerminalProgress(urn, pending, lambda: pending.visit_progress)
-    with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
+    with Live(
+        console=console,
+        auto_refresh=False,
+        transient=not console.is_terminal,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
         # Each is polled: one that has exited and is not reaped would look alive to the others.
         while None in [process.poll() for process in processes]:
             # The collectors wait for the database, and their logs say so.
             with suppress(DatabaseUnreachableError):
-                _count(database, urn, progress, pending)
+                _count(context, urn, progress, pending)
             if console.is_terminal:
                 live.update(progress.table(), refresh=True)
             time.sleep(POLL_SECONDS)
-    _count(database, urn, progress, pending)
-    console.print(progress.line(), highlight=False, soft_wrap=True)
+    _count(context, urn, progress, pending)
+    console.print(progress.line(), soft_wrap=True)
 
 
-def _count(database: Database, urn: str, progress: TerminalProgress, pending: PendingCounts) -> None:
-    with database.reading() as session:
-        item = find_item(session, urn)
-        report = make_report(session, item, servers=5)
-        if item.refreshes_id is not None:
-            pending.visit_progress = VisitTable(item.id, item.planned_at).progress(session.connection())
+def _count(context: ServiceContext, urn: str, progress: TerminalProgress, pending: PendingCounts) -> None:
+    report, pending.visit_progress = item_progress(context, urn, servers=5)
     states = {row.state: row.documents for row in report.states}
     pending.waiting = states.get(DocumentState.WAITING, 0)
     pending.in_flight = states.get(DocumentState.COLLECTING, 0)

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
-from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference, ItemComparison, difference_at
-from tarantula.archive.diff.pages import compare_documents
-from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
+from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference
+from tarantula.archive.diff.text import DiffLine, TextDiff
 from tarantula.archive.omissions import Omission
 from tarantula.cli.omissions import exit_incomplete_if, print_omissions
-from tarantula.cli.terminal import Json, console
-from tarantula.core.config import Config
-from tarantula.store.database import open_database
-from tarantula.store.listings import find_item
+from tarantula.cli.terminal import Json, console, progress_bar
+from tarantula.core.output import SafeConsole, escape_line
+from tarantula.services.context import local_context
+from tarantula.services.diff import comparing_texts
 
 STYLES = {
     DocumentChange.NEW: "green",
@@ -50,13 +46,10 @@ def diff(
     """Show which documents are new, changed, same and gone between two items."""
     write = _write_json if as_json else _draw
     left_out: list[Omission] = []
-    with open_database() as database, database.reading() as session:
-        earlier, later = (find_item(session, urn) for urn in (before, after))
+    with local_context() as context, comparing_texts(context, before, after) as items:
 
         def with_text(url: str) -> DiffRow:
-            difference, earlier_document, later_document = difference_at(session, earlier, later, url)
-            text_diff = compare_documents(session, Config().items, earlier_document, later_document)
-            session.expunge_all()
+            difference, text_diff = items.text(url)
             if text_diff.left_out:
                 left_out.append(Omission(difference.url, text_diff.left_out, text_diff.note))
             return difference, text_diff
@@ -64,8 +57,8 @@ def diff(
         if urls:
             write(before, after, None, [with_text(url) for url in urls], left_out)
         else:
-            with _busy_display():
-                comparison = ItemComparison(session, earlier, later)
+            with progress_bar("Comparing"):
+                comparison = items.documents()
                 summary = comparison.summary()
             rows = (
                 with_text(row.url) if text and row.change == DocumentChange.CHANGED else (row, None)
@@ -73,11 +66,6 @@ def diff(
             )
             write(before, after, summary, rows, left_out)
     exit_incomplete_if(left_out)
-
-
-def _busy_display() -> AbstractContextManager[object]:
-    """Show on a terminal that the comparison is running."""
-    return Console(stderr=True).status("Comparing …") if sys.stderr.isatty() else nullcontext()
 
 
 def _write_json(
@@ -129,7 +117,7 @@ def _remark(row: DocumentDifference) -> str:
     return ""
 
 
-def _draw_text(screen: Console, text: TextDiff) -> None:
+def _draw_text(screen: SafeConsole, text: TextDiff) -> None:
     for hunk in text.hunks:
         start = next(line for line in hunk)
         screen.print(f"    @ {start.before or '-'} → {start.after or '-'}", style="cyan")
@@ -145,10 +133,5 @@ def _line_text(line: DiffLine) -> Text:
     for piece in line.pieces:
         begin, end = MARKS[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ("", "")
         style = STYLES[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ""
-        drawn.append(f"{begin}{_printable(piece)}{end}", style=style)
+        drawn.append(f"{begin}{escape_line(piece.text)}{end}", style=style)
     return drawn
-
-
-def _printable(piece: DiffPiece) -> str:
-    """Replace control characters: a page must not control the terminal."""
-    return "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in piece.text)

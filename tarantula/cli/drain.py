@@ -12,7 +12,6 @@ from tarantula.cli.terminal import Json, console, local_time, table, write_json
 from tarantula.services import machines
 from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.machines import MachineProcess
-from tarantula.store.liveness import host_name
 
 POLL_SECONDS = 0.2
 
@@ -27,7 +26,7 @@ def drain(
     as_json: Json = False,
 ) -> None:
     """Empty a machine: its processes hand their work over to other machines, and none is started on it."""
-    host = host or host_name()
+    host = host or machines.this_host()
     with local_context() as context:
         if show:
             _list(context, as_json)

@@ -10,9 +10,10 @@ from rich.filesize import decimal
 
 from tarantula.cli.terminal import Json, Urn, console, local_time, table, write_json
 from tarantula.core.states import SHORTAGE_MEANINGS, ItemState
-from tarantula.publications import registry
-from tarantula.store import listings
-from tarantula.store.database import open_database
+from tarantula.services import documents as document_service
+from tarantula.services import items as item_service
+from tarantula.services.context import local_context
+from tarantula.store.listings import DocumentRow, ItemRow
 
 NUMBER_COLUMNS = ("documents", "collected", "waiting", "size")
 
@@ -23,8 +24,8 @@ def items(
     attention: Annotated[bool, typer.Option("--attention", help="Only items that need attention.")] = False,
 ) -> None:
     """List items, one row each."""
-    with open_database() as database, database.reading() as session:
-        rows = listings.list_items(session, registry.get_publication(session, name) if name is not None else None)
+    with local_context() as context:
+        rows = item_service.list_all_items(context, name)
     if attention:
         rows = [row for row in rows if row.attention]
     if as_json:
@@ -51,7 +52,7 @@ def items(
     console().print(drawn)
 
 
-def _files(row: listings.ItemRow) -> str:
+def _files(row: ItemRow) -> str:
     """Return whether the files of an item were read back."""
     if row.read_back is None:
         return "verified" if row.verified_at else ""
@@ -64,16 +65,16 @@ def documents(
 ) -> None:
     """List the documents of an item, one row each."""
     format_row = _json_line if as_jsonl else _line
-    with open_database() as database, database.reading() as session:
-        for row in listings.list_documents(session, listings.find_item(session, urn)):
+    with local_context() as context:
+        for row in document_service.iterate_documents(context, urn):
             print(format_row(row))
 
 
-def _json_line(row: listings.DocumentRow) -> str:
+def _json_line(row: DocumentRow) -> str:
     return json.dumps(row.as_dict(), ensure_ascii=False)
 
 
-def _line(row: listings.DocumentRow) -> str:
+def _line(row: DocumentRow) -> str:
     size = "" if row.size is None else f"{row.size:,}"
     withheld = f" ({row.withheld})" if row.withheld else ""
     return f"{row.state:>4} {row.depth:>3} {size:>13}  {row.type or '':<24} {row.url}{withheld}"

@@ -25,12 +25,10 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import reason_fields
 from tarantula.core.times import format_duration
 from tarantula.links.link import LinkKind
-from tarantula.publications import registry, toml
+from tarantula.publications import toml
 from tarantula.publications.fields import check_type
 from tarantula.services import publications
 from tarantula.services.context import local_context
-from tarantula.store.database import open_database
-from tarantula.store.publication_scope import scope_of
 
 app = noun_group("publication")
 
@@ -73,7 +71,7 @@ def show(name: Name, as_json: Json = False) -> None:
     if as_json:
         write_json(row)
         return
-    drawn = table("field", "value")
+    drawn = table("field", "value", lines=True)
     for field, value in row.items():
         drawn.add_row(field, _format_field(field, value))
     console().print(drawn)
@@ -148,11 +146,11 @@ def why(
     """Show whether a URL is in the scope of a publication, and which rule decided."""
     if mime is not None:
         _check_type(mime)
-    with open_database() as database, database.reading() as session:
-        publication = registry.get_publication(session, name)
-        scope = scope_of(session, registry.config_of(publication), publication.id)
     kind = LinkKind.REQUISITE if requisite else LinkKind.NAVIGATION
-    verdict = scope.explain(url, depth=depth, kind=kind, media_type=mime, size=size)
+    with local_context() as context:
+        verdict = publications.publication_scope(context, name).explain(
+            url, depth=depth, kind=kind, media_type=mime, size=size
+        )
     if as_json:
         write_json({**verdict._asdict(), **reason_fields(verdict.reason)})
     else:

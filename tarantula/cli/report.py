@@ -6,16 +6,15 @@ from collections.abc import Iterable
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
 from tarantula.archive.quality.report import FileCounts, ItemReport, ReportTotals
 from tarantula.cli.terminal import Json, Urn, console, table, write_json
+from tarantula.core.output import SafeConsole
 from tarantula.freshness.report import FreshnessReport
-from tarantula.services.reports import report_with_freshness
-from tarantula.store import listings
-from tarantula.store.database import open_database
+from tarantula.services import reports
+from tarantula.services.context import local_context
 
 DEFAULT_SERVERS = 20
 BAR_WIDTH = 30
@@ -50,8 +49,8 @@ def show_report(urn: str, servers: int = DEFAULT_SERVERS) -> None:
 
 
 def _report(urn: str, servers: int | None) -> ItemReport:
-    with open_database() as database, database.reading() as session:
-        return report_with_freshness(session, listings.find_item(session, urn), servers)
+    with local_context() as context:
+        return reports.item_report(context, urn, servers)
 
 
 def _summary(totals: ReportTotals) -> str:
@@ -83,7 +82,7 @@ def _tables(item_report: ItemReport) -> Iterable[tuple[str, tuple[str, ...], lis
     yield "Servers", ("server",), [((row.server,), row.documents, row.percent) for row in item_report.servers]
 
 
-def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[ReportBar]) -> None:
+def _draw(screen: SafeConsole, title: str, headings: tuple[str, ...], rows: list[ReportBar]) -> None:
     if not rows:
         return
     drawn = table(*headings, "documents", "%", "", numbers=("state", "KB", "documents", "%"), title=f"\n{title}")
@@ -94,7 +93,7 @@ def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Rep
     screen.print(drawn)
 
 
-def _draw_freshness(screen: Console, belief: FreshnessReport) -> None:
+def _draw_freshness(screen: SafeConsole, belief: FreshnessReport) -> None:
     screen.print("\nFreshness", style="bold")
     for sentence in belief.sentences:
         screen.print(sentence)

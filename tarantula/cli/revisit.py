@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,11 +13,9 @@ from tarantula.cli import revisit_options as options
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.revisit_options import require_numeric_packages
 from tarantula.cli.terminal import Json, console, progress_bar, table, write_json
-from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import format_duration, parse_duration
-from tarantula.publications import registry
-from tarantula.store.database import open_database
+from tarantula.services.context import local_context
 
 if TYPE_CHECKING:
     from tarantula.freshness.plan_summary import VisitPlanSummary
@@ -131,19 +129,10 @@ def figures(
 def _plan(
     name: str, horizon: float | None, visits: int | None, policy: str, weights: str, first: int
 ) -> VisitPlanSummary:
-    installation, now = Config(), datetime.now(UTC)
-    with open_database(installation) as database, database.reading() as session:
-        publication = registry.get_publication(session, name)
-        with require_numeric_packages():
-            from tarantula.freshness.limits import horizon_of
-            from tarantula.freshness.plan import plan_visits
-            from tarantula.freshness.plan_summary import summarize_plan
-        visits = registry.config_of(publication).refresh_visits if visits is None else visits
-        seconds = horizon_of(installation, publication, now) if horizon is None else horizon
-        made = plan_visits(
-            session, publication, horizon=seconds, begins_at=now, visits=visits, policy=policy, weights=weights
-        )
-        return summarize_plan(session, made, first)
+    with require_numeric_packages():
+        from tarantula.services.revisit import plan_visits
+    with local_context() as context:
+        return plan_visits(context, name, horizon=horizon, visits=visits, policy=policy, weights=weights, first=first)
 
 
 def _seconds(horizon: str | None) -> float | None:

@@ -19,12 +19,11 @@ from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableE
 from tarantula.core.process import log_to_stdout
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
-from tarantula.search.query_counts import QueryCounter
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
-from tarantula.store.database import open_database
+from tarantula.services import search as service
+from tarantula.services.context import local_context
 from tarantula.store.errors import WriteError
-from tarantula.store.skipped_texts import skipped_documents
-from tarantula.store.withholding import urls_withheld_now
 
 if TYPE_CHECKING:
     from tarantula.search.index.updater import IndexUpdater
@@ -52,35 +51,24 @@ def search(
 ) -> None:
     """Search the collected documents."""
     request = SearchRequest(query=" ".join(query), page=page, order=order, unfold=unfold, explain=explain)
-    gateway = gateway or Config().gateway
-    found = _ask_gateway(gateway, request) if gateway else _search_home(request)
+    installation = Config()
+    gateway = gateway or installation.gateway
+    found = _ask_gateway(installation, gateway, request) if gateway else _search_home(request)
     if as_json:
         write_json(found.model_dump(mode="json"))
     else:
         _draw(found)
 
 
-def _ask_gateway(gateway: str, request: SearchRequest) -> SearchResults:
-    with closing(GatewayClient(gateway)) as finder:
+def _ask_gateway(installation: Config, gateway: str, request: SearchRequest) -> SearchResults:
+    with closing(GatewayClient(gateway, SearchKeys(installation))) as finder:
         return finder.find(request)
 
 
 def _search_home(request: SearchRequest) -> SearchResults:
     check_available()
-    from tarantula.search.finder import SearchFinder
-    from tarantula.search.index.storage import reporting_damage
-    from tarantula.search.index.updater import updated_index
-
-    installation = Config()
-    with open_database(installation) as database, progress_bar("Indexing") as show:
-        index = updated_index(installation, database, show)
-        counts = QueryCounter(database)
-        counts.note(request)
-        counts.write()
-        with database.read_connection() as connection:
-            withheld = urls_withheld_now(connection)
-    with reporting_damage(index.folder):
-        return SearchFinder(index).find(request, withheld)
+    with local_context() as context, progress_bar("Indexing") as show:
+        return service.search_newest(context, request, show)
 
 
 def _draw(found: SearchResults) -> None:
@@ -131,16 +119,15 @@ def index(
         return
     from tarantula.search.index.updater import IndexUpdater, discard_index, request_rereading
 
-    installation = Config()
-    with open_database(installation) as database, progress_bar("Indexing") as show:
+    with local_context() as context, progress_bar("Indexing") as show:
         if rebuild:
-            discard_index(installation)
+            discard_index(context.installation)
         if reread:
-            request_rereading(database)
-        updater = IndexUpdater(installation, database)
+            request_rereading(context.database)
+        updater = IndexUpdater(context.installation, context.database)
         if _continues(follow, beside):
             log_to_stdout()
-            database.log_outages()
+            context.database.log_outages()
             _follow(updater, show, lambda: _continues(follow, beside))
         updater.run(show)
         number = updater.index.searcher().num_docs
@@ -150,20 +137,20 @@ def index(
     if updater.skipped:
         console().print(f"Not in the index, because their parsers were stopped: {updater.skipped:,}.")
         for url, reason in updater.stopped[:MAX_PRINTED]:
-            console().print(f"{url}: {reason}", markup=False, highlight=False)
+            console().print(f"{url}: {reason}")
         console().print("`tarantula index --skipped` lists all of them.")
     if updater.unreadable:
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
 def _list_skipped(as_json: bool) -> None:
-    with open_database(Config()) as database, database.reading() as session:
-        rows = [one.as_json() for one in skipped_documents(session)]
+    with local_context() as context:
+        rows = service.list_skipped(context)
     if as_json:
-        write_json(rows)
+        write_json([row.model_dump(mode="json") for row in rows])
         return
     for row in rows:
-        console().print(f"{row['urn']} {row['url']}: {row['reason']}", markup=False, highlight=False, soft_wrap=True)
+        console().print(f"{row.urn} {row.url}: {row.reason}", soft_wrap=True)
     if not rows:
         console().print("No parser of a document was stopped.")
 

@@ -12,7 +12,6 @@ from tarantula.core.errors import TarantulaError
 from tarantula.scope.servers import ServerSettings
 from tarantula.services import servers
 from tarantula.services.context import local_context
-from tarantula.store.server_settings import server_name
 
 app = noun_group("server")
 
@@ -40,7 +39,7 @@ def put(
         raise TarantulaError("There is nothing to change: give --depth, --documents, --delay or --exclude.")
     with local_context() as context:
         settings = servers.set_server(context, name, publication, **changes)
-    print(f"{server_name(name)}{servers.in_publication(publication)}: {settings_text(settings)}.")
+    print(f"{servers.subject(name, publication)}: {settings_text(settings)}.")
 
 
 @app.command()
@@ -62,7 +61,7 @@ def clear(name: Name, publication: WithinPublication = None) -> None:
     """Delete the settings of one server."""
     with local_context() as context:
         servers.clear_server(context, name, publication)
-    print(f"The settings of {server_name(name)}{servers.in_publication(publication)} are deleted.")
+    print(f"The settings of {servers.subject(name, publication)} are deleted.")
 
 
 @app.command()
@@ -70,7 +69,7 @@ def accept(urn: Urn, name: Name) -> None:
     """Accept a server in an item, also while it is collected; its refused documents are queued."""
     with local_context() as context:
         number = servers.accept_server(context, urn, name)
-    print(f"{server_name(name)} is accepted in {urn}; {number:,} of its documents, refused before, are queued.")
+    print(f"{servers.subject(name)} is accepted in {urn}; {number:,} of its documents, refused before, are queued.")
 
 
 def list_servers(urn: Urn, as_json: Json = False) -> None:

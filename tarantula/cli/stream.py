@@ -35,8 +35,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services.context import local_context
 from tarantula.services.streams import sources
 from tarantula.services.streams.sources import SourceStatusRow
-from tarantula.store.database import open_database
-from tarantula.streams.sources import files, registry
+from tarantula.streams.sources import files
 from tarantula.streams.sources.config import parse_source
 
 app = noun_group("stream")
@@ -129,7 +128,7 @@ def show(name: Name, as_json: Json = False) -> None:
     if as_json:
         write_json(fields)
         return
-    drawn = table("field", "value")
+    drawn = table("field", "value", lines=True)
     for field, value in fields.items():
         drawn.add_row(field, value_text(value))
     console().print(drawn)
@@ -181,10 +180,10 @@ def describe(
     secrets: Annotated[bool, typer.Option("--secrets", help="Include passwords and other secrets.")] = False,
 ) -> None:
     """Write sources as TOML or JSON, for `tarantula stream import`."""
-    with open_database() as database, database.reading() as session:
-        rows = [registry.get(session, name) for name in names] if names else registry.list_under(session)
-        write = files.to_json if as_json else files.to_toml
-        write_text(write([registry.config_of(row) for row in rows], secrets), output)
+    with local_context() as context:
+        configs = sources.list_configs(context, names or ())
+    write = files.to_json if as_json else files.to_toml
+    write_text(write(configs, secrets), output)
 
 
 for verb in (make, categories, poll, read, aside):

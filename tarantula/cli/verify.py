@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 from pydantic_core import to_jsonable_python
-from rich.console import Console
 from rich.filesize import decimal
 
 from tarantula.archive.damage import DamagedBody
@@ -18,13 +17,11 @@ from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.cli.terminal import Json, console, progress_phases, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.output import SafeConsole
 from tarantula.core.times import parse_duration, parse_moment
-from tarantula.models import WarcFileState
 from tarantula.services import fixity
 from tarantula.services.context import local_context
 from tarantula.services.fixity import MAX_DAMAGE
-
-SHOWN_STATES = (WarcFileState.VERIFIED, WarcFileState.MISSING, WarcFileState.DAMAGED)
 
 
 def verify(
@@ -99,7 +96,7 @@ def _draw(results: list[ItemCheck], damage: dict[str, list[DamagedBody]]) -> Non
         drawn.add_row(
             check.urn,
             f"{len(check.files) + check.already:,}",
-            *(f"{check.count(state):,}" for state in SHOWN_STATES),
+            *(f"{check.count(state):,}" for state in fixity.CHECKED_STATES),
             decimal(check.bytes),
             f"{check.lost_bodies:,}",
             " ".join(_remarks(check)),
@@ -126,7 +123,7 @@ def _remarks(check: ItemCheck) -> Iterator[str]:
         yield f"The database does not know {', '.join(check.unknown)}."
 
 
-def _draw_damage(screen: Console, row: DamagedBody) -> None:
+def _draw_damage(screen: SafeConsole, row: DamagedBody) -> None:
     screen.print(f"  {row.problem}: {row.url}", style="red")
     for other in row.others:
         screen.print(f"    the same body: {other.urn}, {other.url}")

@@ -8,14 +8,13 @@ from typing import Annotated, NamedTuple
 import typer
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
 from tarantula.core.termination import is_terminating
 from tarantula.lifecycle.daemon import SHUTDOWN_TIMEOUT_SECONDS, running_daemon
 from tarantula.services import processes
-from tarantula.store.database import open_database
+from tarantula.services.context import ServiceContext, local_context
 
 Host = Annotated[
     str, typer.Option("--host", help="The address to listen on; 127.0.0.1 is reachable from this machine only.")
@@ -62,30 +61,30 @@ def run_pages(
 ) -> None:
     """Serve the pages until Ctrl-C, inside the context *meanwhile*."""
     try:
-        from tarantula.web.app import create_apps, serve
+        from tarantula.web.app import create_apps
         from tarantula.web.auth import Authenticator
+        from tarantula.web.server import serve
     except ModuleNotFoundError as error:
         raise TarantulaError(
             "The pages need {module}. Install them with: pip install 'tarantula[web]'", module=error.name
         ) from error
     installation.make_home()
-    with open_database(installation) as database:
-        database.log_outages()
-        has_accounts = _check_accounts(database, where.host)
-        authenticator = Authenticator(installation, database)
+    with local_context() as context:
+        context.database.log_outages()
+        has_accounts = _check_accounts(context, where.host)
+        authenticator = Authenticator(installation, context.database)
         served = create_apps(authenticator, *where)
         path = "" if has_accounts else f"begin?code={authenticator.create_code()}"
         print(f"{listener_url(where.host, served[0][1])}/{path}", flush=True)
         with meanwhile or nullcontext():
-            serve(served)
+            serve(served, installation.address_connections, installation.proxies)
 
 
-def _check_accounts(database: Database, host: str) -> bool:
+def _check_accounts(context: ServiceContext, host: str) -> bool:
     """Return whether there is an account; without one, refuse to listen on addresses other machines can reach."""
-    from tarantula.accounts import accounts
+    from tarantula.services.accounts import have_accounts
 
-    with database.reading() as session:
-        has_accounts = accounts.exist(session)
+    has_accounts = have_accounts(context)
     if not has_accounts and not is_loopback(host):
         raise TarantulaError(
             "There is no account yet, and other machines can reach {host}. "

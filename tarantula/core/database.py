@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session, sessionmaker
 
 from tarantula.core.config import Config
 from tarantula.core.database_errors import OutageLog, outage_log, translate_errors
+from tarantula.core.deadlines import check_time, current_budget, lift_time_budget
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sealed_columns import require_key, set_keyring
 from tarantula.core.secrets import Keyring, is_sealed, secrets_in
@@ -27,6 +28,10 @@ KEEPALIVE_IDLE_SECONDS, KEEPALIVE_INTERVAL_SECONDS, KEEPALIVE_COUNT = 5, 2, 3
 """Both ends of a connection probe the other after so many idle seconds, and give it up after so many lost probes."""
 TCP_TIMEOUT_SECONDS = 10
 """Both ends give up a connection on which data is not acknowledged for so long."""
+POOL_TIMEOUT_SECONDS = 5.0
+"""How long a request waits for a free connection of a limited pool."""
+SQLITE_STEPS_PER_CHECK = 50_000
+"""Instructions of SQLite's virtual machine between two looks at the clock: about a millisecond."""
 IDLE_TRANSACTION_SECONDS = 10
 """PostgreSQL ends a transaction that holds leases, and does nothing for so long: its process is dead or cut off."""
 
@@ -37,8 +42,11 @@ SQLITE_PRIMARY_CODE_MASK = 0xFF
 class Database:
     """An open database."""
 
-    def __init__(self, engine: Engine, keyring: Keyring) -> None:
+    def __init__(self, engine: Engine, keyring: Keyring, *, budgeted: bool = False) -> None:
         self.engine = engine
+        if budgeted:
+            event.listen(engine, "begin", _limit_transaction)
+            event.listen(engine, "before_cursor_execute", lambda *_: check_time())
         self.keyring = keyring
         set_keyring(engine.dialect, keyring)
         self._write = sessionmaker(engine, expire_on_commit=False)
@@ -47,6 +55,20 @@ class Database:
         self._read = sessionmaker(self._reading, expire_on_commit=False)
         self._leasing: Engine | None = None
         self._outages: OutageLog | None = None
+        self._limited: list[Database] = []
+
+    def limited(self, connections: int) -> Database:
+        """Return the same database with its own connections, at most so many, for requests with a time budget.
+
+        Other requests cannot use these up. Closing this database closes them.
+        """
+        kept = min(connections, POOL_SIZE)
+        pool = {"pool_size": kept, "max_overflow": connections - kept, "pool_timeout": POOL_TIMEOUT_SECONDS}
+        limited = Database(_engine(self.engine.url, **pool), self.keyring, budgeted=True)
+        if self._outages is not None:
+            limited.log_outages()
+        self._limited.append(limited)
+        return limited
 
     def __enter__(self) -> Self:
         return self
@@ -64,7 +86,8 @@ class Database:
 
     @contextmanager
     def session(self) -> Iterator[Session]:
-        """Open a session for writing; commit at the end, roll back on an exception."""
+        """Open a session for writing; commit at the end, roll back on an exception. It has no time budget."""
+        lift_time_budget()
         with translate_errors(self.engine.url), self._write.begin() as session:
             yield session
 
@@ -113,13 +136,22 @@ class Database:
             self.engine.dispose()
             if self._leasing is not None:
                 self._leasing.dispose()
+            for limited in self._limited:
+                limited.close()
 
 
 def connect(config: Config) -> Database:
     """Connect to the installation's database without looking at its schema; `open_database` migrates it."""
     url = _database_url(config)
-    engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
-    return Database(engine, Keyring(config))
+    return Database(_engine(url), Keyring(config))
+
+
+POOL_SIZE = 5
+"""Connections of a pool that stay open."""
+
+
+def _engine(url: URL, **pool: Any) -> Engine:
+    return _sqlite(url, **pool) if url.get_backend_name() == "sqlite" else _postgresql(url, **pool)
 
 
 def _database_url(config: Config) -> URL:
@@ -139,9 +171,10 @@ def _database_url(config: Config) -> URL:
     )
 
 
-def _postgresql(url: URL, idle_transaction_seconds: int = 0) -> Engine:
+def _postgresql(url: URL, idle_transaction_seconds: int = 0, **pool: Any) -> Engine:
     engine = create_engine(
         url,
+        **pool,
         # Updates of many rows are sent in batches.
         executemany_mode="values_plus_batch",
         # After a restart of the server no request meets a dead connection. The thread that holds leases writes every
@@ -177,8 +210,8 @@ def _prepare_postgresql(connection: Any, statement: str) -> None:
     connection.autocommit = False
 
 
-def _sqlite(url: URL) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": LOCK_TIMEOUT_SECONDS})
+def _sqlite(url: URL, **pool: Any) -> Engine:
+    engine = create_engine(url, **pool, connect_args={"timeout": LOCK_TIMEOUT_SECONDS})
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
@@ -210,3 +243,16 @@ def _begin_sqlite(connection: Connection) -> None:
     mode = connection.get_execution_options().get("sqlite_begin", "IMMEDIATE")
     if mode:
         connection.exec_driver_sql(f"BEGIN {mode}")
+
+
+def _limit_transaction(connection: Connection) -> None:
+    """Let the database end queries when the time budget of the request is over."""
+    budget = current_budget()
+    if connection.dialect.name == "postgresql":
+        if budget is not None:
+            connection.exec_driver_sql(f"SET LOCAL statement_timeout = {max(int(budget.left * 1000), 1)}")
+        return
+    driver: Any = connection.connection.driver_connection
+    # A connection keeps its handler: without a budget, that of the last transaction must go.
+    is_over = None if budget is None else lambda: budget.left == 0
+    driver.set_progress_handler(is_over, SQLITE_STEPS_PER_CHECK)

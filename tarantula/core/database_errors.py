@@ -13,7 +13,9 @@ from threading import Lock
 from sqlalchemy import URL, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from tarantula.core.deadlines import TimeBudgetError, current_budget
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError
 
 logger = logging.getLogger(__name__)
@@ -23,6 +25,7 @@ READ_ONLY = "The database {name} is read-only. Correct its permissions, or choos
 LOCKED = "The database {name} is locked by another program. Try again when that program is done."
 LOST = "The connection to the database {name} was lost. Try again when its server is running."
 BUSY = "The database {name} has no free connection. Try again later."
+ALL_IN_USE = "All connections to the database {name} are in use. Try again in a moment."
 NOT_RUNNING = "The database {name} is starting up or shutting down. Try again when its server is running."
 
 SQLITE_MESSAGES = {
@@ -88,11 +91,22 @@ def translate_errors(url: URL) -> Iterator[None]:
     """Raise known database errors as `DatabaseUnavailableError`; all others, which are bugs of ours, pass unchanged."""
     try:
         yield
+    except PoolTimeoutError as error:
+        raise DatabaseUnavailableError(ALL_IN_USE, name=display_name(url)) from error
     except DBAPIError as error:
+        budget = current_budget()
+        if budget is not None and _is_interrupted(error.orig):
+            raise TimeBudgetError(budget.seconds) from error
         translated = translated_error(error.orig, url) if error.orig else None
         if translated is None:
             raise
         raise translated from error
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether a query was ended because it took too long: query_canceled of PostgreSQL."""
+    name = getattr(error, "pgcode", None) or getattr(error, "sqlite_errorname", None)
+    return name in ("57014", "SQLITE_INTERRUPT")
 
 
 def translated_error(error: BaseException, url: URL) -> DatabaseUnavailableError | None:

@@ -17,9 +17,9 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from importlib import import_module
 from queue import Empty, SimpleQueue
@@ -27,6 +27,7 @@ from struct import Struct
 from threading import BoundedSemaphore, Lock
 from typing import Any
 
+from tarantula.core.deadlines import TimeBudgetError, current_budget
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import Reason
 
@@ -213,7 +214,7 @@ class _Pool:
         self._idle: SimpleQueue[_Worker] = SimpleQueue()
 
     def call(self, data: bytes, body: bytes, seconds: float) -> Any:
-        with self._slots:
+        with self._slot():
             worker = self._take()
             try:
                 answer = worker.call(data, body, seconds)
@@ -234,6 +235,17 @@ class _Pool:
         if not ok:
             raise ParserFailedError(str(value)[:500])
         return value
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """Wait for a worker to be free, within the time budget of the request."""
+        budget = current_budget()
+        if not self._slots.acquire(timeout=None if budget is None else budget.left):
+            raise TimeBudgetError(budget.seconds if budget is not None else 0)
+        try:
+            yield
+        finally:
+            self._slots.release()
 
     def _take(self) -> _Worker:
         with suppress(Empty):

@@ -1,4 +1,4 @@
-"""Encryption of secrets in the database: notification addresses, settings, and variables of sources.
+"""Encryption of secrets in the database: notification addresses, settings, variables of sources, second factors.
 
 A sealed value is the text ``sealed:KEY:TOKEN``, where KEY identifies the key and TOKEN is a Fernet token of the value's
 JSON. The keys are in ``TARANTULA_SECRET_KEY``, or one a line in the file `Config.key_file`; the first one seals, all of
@@ -24,6 +24,9 @@ from tarantula.core.messages import Message
 SEAL = "sealed:"
 MASK = "•••"
 """Shown in place of a secret."""
+
+PUBLIC_SETTINGS = frozenset({"USER_AGENT"})
+"""Settings with a text that is sent to every server: no secrets."""
 
 MAX_REMEMBERED = 10_000
 """Values that a process remembers unsealed."""
@@ -61,16 +64,21 @@ def has_text(value: object) -> bool:
     return isinstance(value, str) and bool(value)
 
 
+def _is_secret(name: str, value: object) -> bool:
+    return is_sealed(value) or (name not in PUBLIC_SETTINGS and has_text(value))
+
+
 def change_secrets(configuration: Mapping[str, Any], change: Change) -> dict[str, Any]:
-    """Return the configuration of a publication, item, source or alert with *change* applied to each secret in it."""
+    """Return a configuration, as of a publication or an alert, with *change* applied to each secret in it."""
     changed = dict(configuration)
     if changed.get("notify"):
         changed["notify"] = [change(address) for address in changed["notify"]]
     for name in ("settings", "variables", "headers"):
         if isinstance(values := changed.get(name), dict):
-            changed[name] = {key: change(value) if has_text(value) else value for key, value in values.items()}
-    if changed.get("body"):
-        changed["body"] = change(changed["body"])
+            changed[name] = {key: change(value) if _is_secret(key, value) else value for key, value in values.items()}
+    for name in ("body", "totp_secret"):
+        if changed.get(name):
+            changed[name] = change(changed[name])
     if steps := changed.get("steps"):
         changed["steps"] = [
             {**step, "value": change(step["value"])} if isinstance(step, dict) and step.get("value") else step

@@ -10,7 +10,7 @@ from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts as stored
-from tarantula.accounts import audit
+from tarantula.accounts import audit, factors, throttle
 from tarantula.accounts.credentials import verify_password
 from tarantula.accounts.roles import NotAllowed, Owner, Role
 from tarantula.core.errors import ConflictError, TarantulaError
@@ -29,28 +29,39 @@ class AccountRow(BaseModel):
     created_at: datetime
     disabled_at: datetime | None
     """Since when login is disabled."""
+    second_factors: list[str]
+    """Kinds that are set up: ``totp`` for an authenticator app, ``key`` for security keys."""
+    has_password: bool = True
+    """Whether it has a password; otherwise only identities at a provider log in to it."""
+
+
+def have_accounts(context: ServiceContext) -> bool:
+    """Return whether there is an account."""
+    with context.reading() as session:
+        return stored.exist(session)
 
 
 def list_accounts(context: ServiceContext) -> list[AccountRow]:
     """Return all accounts, sorted by name."""
     with context.reading(Role.ADMINISTRATOR) as session:
-        return [_row(account) for account in stored.all_accounts(session)]
+        kinds = factors.kinds(session)
+        return [_row(account, kinds) for account in stored.all_accounts(session)]
 
 
 def get_account(context: ServiceContext, name: str) -> AccountRow:
     """Return one account."""
     with context.reading(Role.ADMINISTRATOR) as session:
-        return _row(stored.get(session, name))
+        return _row(stored.get(session, name), factors.kinds(session))
 
 
-def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
+def add_account(context: ServiceContext, name: str, role: Role, password: str | None) -> AccountRow:
     """Create an account. The first one takes over what was created with the printed setup link."""
     with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         is_first = not stored.exist(session)
         account = stored.add(session, name, role, password)
         if is_first:
             _give(session, context.person.owner, account)
-        return _row(account)
+        return _row(account, {})
 
 
 def edit_account(
@@ -72,7 +83,19 @@ def edit_account(
             stored.set_password(session, account, password, but=context.person.session)
         if disabled is not None:
             stored.disable(session, account) if disabled else stored.enable(account)
-        return _row(account)
+        return _row(account, factors.kinds(session))
+
+
+def reset_factors(context: ServiceContext, name: str) -> None:
+    """Remove the second factors and recovery codes of an account whose owner has lost them, and end its sessions."""
+    with context.changing("account.reset_factors", name, Role.ADMINISTRATOR) as session:
+        account = stored.get(session, name)
+        if account.id == context.person.account_id:
+            raise ConflictError("Remove your own second factors on the page of your account, with your password.")
+        if not factors.exist(session, account.id):
+            raise ConflictError("{name} has no second factor.", name=name)
+        factors.remove_all(session, account)
+        stored.end_sessions(session, account)
 
 
 def remove_account(context: ServiceContext, name: str, give_to: str | None = None) -> None:
@@ -119,12 +142,29 @@ def _release_sources(session: Session, owner: Owner) -> None:
 def change_password(context: ServiceContext, old: str, new: str) -> None:
     """Change one's own password; sessions in other browsers end."""
     own = own_name(context)
-    with context.reading() as session:
-        password = own_account(session, context).password
-    if not verify_password(old, password):
-        raise TarantulaError("That is not the current password.")
+    check_own_password(context, old)
     with context.changing("account.password", own, Role.READER) as session:
         stored.set_password(session, own_account(session, context), new, but=context.person.session)
+
+
+def check_own_password(context: ServiceContext, password: str) -> None:
+    """Raise an error if a password is not that of the person; wrong ones delay the next."""
+    own_name(context)
+    with context.database.session() as session:
+        account = own_account(session, context)
+        if not account.password:
+            raise TarantulaError("This account has no password: the provider of the logins has it.")
+        throttle.count_password(session, account.id)
+    if not verify_password(password, account.password):
+        raise TarantulaError("That is not the current password.")
+    with context.database.session() as session:
+        throttle.clear_password(session, account.id)
+
+
+def has_password(context: ServiceContext) -> bool:
+    """Whether one's own account has a password."""
+    with context.reading() as session:
+        return bool(own_account(session, context).password)
 
 
 def own_name(context: ServiceContext) -> str:
@@ -144,12 +184,14 @@ def own_account(session: Session, context: ServiceContext) -> Account:
     return account
 
 
-def _row(account: Account) -> AccountRow:
+def _row(account: Account, kinds: dict[int, list[str]]) -> AccountRow:
     return AccountRow(
         name=account.name,
         role=Role(account.role),
         created_at=account.created_at,
         disabled_at=account.disabled_at,
+        second_factors=kinds.get(account.id, []),
+        has_password=bool(account.password),
     )
 
 

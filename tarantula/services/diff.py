@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from pydantic import BaseModel, ConfigDict
+from sqlalchemy.orm import Session
 
-from tarantula.archive.diff.items import DiffSummary, ItemComparison
+from tarantula.archive.diff.items import DiffSummary, DocumentDifference, ItemComparison, difference_at
+from tarantula.archive.diff.pages import compare_documents
+from tarantula.archive.diff.text import TextDiff
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import find_item
@@ -36,6 +41,32 @@ class ItemDifferences(ResultPage[DifferenceRow]):
     """Differences between two items: counts, and one row a URL."""
 
     summary: DiffSummary
+
+
+class TextComparison:
+    """Two items, with the text of their documents."""
+
+    def __init__(self, context: ServiceContext, session: Session, before: str, after: str) -> None:
+        self._items, self._session = context.installation.items, session
+        self._earlier, self._later = find_item(session, before), find_item(session, after)
+
+    def documents(self) -> ItemComparison:
+        """Compare the documents of the items; takes seconds on large items."""
+        return ItemComparison(self._session, self._earlier, self._later)
+
+    def text(self, url: str) -> tuple[DocumentDifference, TextDiff]:
+        """Compare one document, and its lines."""
+        difference, earlier, later = difference_at(self._session, self._earlier, self._later, url)
+        found = compare_documents(self._session, self._items, earlier, later)
+        self._session.expunge_all()
+        return difference, found
+
+
+@contextmanager
+def comparing_texts(context: ServiceContext, before: str, after: str) -> Iterator[TextComparison]:
+    """Open the comparison from item *before* to item *after*."""
+    with context.reading() as session:
+        yield TextComparison(context, session, before, after)
 
 
 def compare_items(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,11 @@ from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, Server
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.store import listings
 from tarantula.store.captures import MissingCapture, has_capture, record_of
 from tarantula.store.document_query import DocumentFilter, DocumentMatches, find_documents, find_linking_documents
 from tarantula.store.homes import FilesElsewhere
-from tarantula.store.listings import find_item
+from tarantula.store.listings import DocumentRow, find_item
 from tarantula.store.warc_reader import DamagedRecord, read_http_head
 from tarantula.store.withholding import WithheldMark, withheld_mark
 
@@ -154,6 +156,12 @@ def list_documents(
     with context.reading() as session:
         found = find_documents(session, find_item(session, urn), wanted, checked_limit(limit), place)
         return _page(session, found)
+
+
+def iterate_documents(context: ServiceContext, urn: str) -> Iterator[DocumentRow]:
+    """Return the documents of an item, in the order in which they were found."""
+    with context.reading() as session:
+        yield from listings.list_documents(session, find_item(session, urn))
 
 
 def get_document(context: ServiceContext, urn: str, document_id: int) -> DocumentDetail:

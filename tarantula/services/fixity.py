@@ -20,6 +20,8 @@ from tarantula.store.listings import find_item
 from tarantula.store.warc_check import ReadCallback
 from tarantula.store.warc_files import files_of_item
 
+CHECKED_STATES = (WarcFileState.VERIFIED, WarcFileState.MISSING, WarcFileState.DAMAGED)
+"""States of files that were read back."""
 ALL_ITEMS = "all items"
 """Subject of the audit log."""
 MAX_DAMAGE = 100

@@ -17,6 +17,7 @@ from tarantula.archive.export.withheld import check_export
 from tarantula.archive.omissions import count_omissions
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.reasons import Reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
 from tarantula.lifecycle.control import extend_deadline, request_stop
 from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session, repair_item
@@ -29,6 +30,7 @@ from tarantula.publications.config import PublicationConfig
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.store import listings
 from tarantula.store.homes import require_files
 from tarantula.store.listings import ItemRow, find_item, item_rows
 from tarantula.store.liveness import LiveCollector, live_collectors
@@ -91,6 +93,13 @@ def list_items(
     return ResultPage(rows=rows, next=write_cursor(page[-1].id) if len(items) > limit else None)
 
 
+def list_all_items(context: ServiceContext, publication: str | None = None) -> list[ItemRow]:
+    """Return all items, or those of one publication, oldest first."""
+    with context.reading() as session:
+        owner = None if publication is None else registry.get_publication(session, publication)
+        return listings.list_items(session, owner)
+
+
 def get_item(context: ServiceContext, urn: str) -> ItemDetail:
     """Return one item with its running processes and allowed actions."""
     with context.reading() as session:
@@ -112,6 +121,13 @@ def item_state(context: ServiceContext, urn: str) -> ItemState:
     """Return the state of an item."""
     with context.reading() as session:
         return ItemState(find_item(session, urn).state)
+
+
+def state_with_reason(context: ServiceContext, urn: str) -> tuple[ItemState, Reason | None]:
+    """Return the state of an item, and the reason why it ended."""
+    with context.reading() as session:
+        item = find_item(session, urn)
+        return ItemState(item.state), item.reason
 
 
 def watch_item(context: ServiceContext, urn: str) -> ItemWatch:

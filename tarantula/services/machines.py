@@ -45,6 +45,11 @@ class DrainedRow(BaseModel):
     processes: list[MachineProcess]
 
 
+def this_host() -> str:
+    """Return the name of this machine, as its processes have it in the database."""
+    return host_name()
+
+
 def drain(context: ServiceContext, host: str) -> None:
     """Have the processes on a machine hand their work over, and start no others there."""
     with context.changing("machine.drain", host, needed=Role.ADMINISTRATOR) as session:

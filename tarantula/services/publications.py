@@ -34,6 +34,7 @@ from tarantula.publications.scrapy_settings import (
     privileged_change,
 )
 from tarantula.publications.spider_names import check_new_name
+from tarantula.scope.scope import Scope
 from tarantula.services import processes
 from tarantula.services.context import ServiceContext
 from tarantula.services.notifications import check_notify
@@ -295,6 +296,13 @@ def _unsealed(context: ServiceContext, config: PublicationConfig) -> Publication
 
 def _secret_fields(config: PublicationConfig) -> dict[str, Any]:
     return {"notify": config.notify, "settings": config.settings}
+
+
+def publication_scope(context: ServiceContext, name: str) -> Scope:
+    """Return the scope rules of a stored publication."""
+    with context.reading() as session:
+        publication = registry.get_publication(session, name)
+        return scope_of(session, registry.config_of(publication), publication.id)
 
 
 def judge_urls(context: ServiceContext, fields: Mapping[str, Any], urls: list[str], depth: int = 1) -> list[UrlVerdict]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from sqlalchemy import select
-from sqlalchemy.orm import Session
 
 from tarantula.archive.quality.report import ItemReport, make_report
+from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.freshness.report import freshness_report
@@ -20,6 +18,7 @@ from tarantula.models import Item
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings
+from tarantula.store.visits import VisitProgress, VisitTable
 
 DEFAULT_SERVERS = 50
 """Servers in the report of one item."""
@@ -62,12 +61,18 @@ def item_report(
     """Return the report of an item, with the freshness estimate if *belief*."""
     with context.reading() as session:
         item = listings.find_item(session, urn)
-        return report_with_freshness(session, item, servers) if belief else make_report(session, item, servers)
+        report = make_report(session, item, servers)
+        return replace(report, belief=freshness_report(session, item)) if belief else report
 
 
-def report_with_freshness(session: Session, item: Item, servers: int | None = None) -> ItemReport:
-    """Return the report of an item, with the estimated freshness of a refresh item."""
-    return replace(make_report(session, item, servers), belief=freshness_report(session, item))
+def item_progress(context: ServiceContext, urn: str, servers: int) -> tuple[ItemReport, VisitProgress | None]:
+    """Return the present counts of an item, and the progress of its visits if it is incremental."""
+    with context.reading() as session:
+        item = listings.find_item(session, urn)
+        visits = None
+        if item.refreshes_id is not None:
+            visits = VisitTable(item.id, item.planned_at).progress(session.connection())
+        return make_report(session, item, servers), visits
 
 
 def publication_reports(context: ServiceContext, publication: str) -> list[ItemReport]:
@@ -86,7 +91,7 @@ def report_csv(report: ItemReport, table: str) -> str:
     """Return one table of a report as CSV."""
     chosen = _table(table)
     rows = ([getattr(row, column) for column in chosen.columns] for row in chosen.rows(report))
-    return _csv(chosen.columns, rows)
+    return csv_text([chosen.columns, *rows])
 
 
 def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
@@ -97,7 +102,7 @@ def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
         for report in reports_found
         for row in chosen.rows(report)
     )
-    return _csv(("urn", "started_at", *chosen.columns), rows)
+    return csv_text([("urn", "started_at", *chosen.columns), *rows])
 
 
 def _table(name: str) -> ReportTable:
@@ -119,16 +124,3 @@ def _cached_report(context: ServiceContext, item: Item) -> ItemReport:
             _cached_reports.clear()
         _cached_reports[key] = counted
     return _cached_reports[key]
-
-
-def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output)
-    writer.writerow(heading)
-    writer.writerows([_without_formula(value) for value in row] for row in rows)
-    return output.getvalue()
-
-
-def _without_formula(value: Any) -> Any:
-    """Return a value that no spreadsheet evaluates as a formula: types and servers come from strangers."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

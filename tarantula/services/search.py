@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from functools import lru_cache
@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
 from tarantula.archive.replay.pages import find_document
+from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.states import ItemState
@@ -24,6 +25,7 @@ from tarantula.core.validation import MessageText
 from tarantula.models import Barrel, Document, Item, SkippedText
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.query_counts import QueryCounter, top_queries
 from tarantula.search.results import SearchRequest, SearchResult, SearchResults
 from tarantula.services.context import ServiceContext
@@ -75,7 +77,7 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
     """Return a page of search results."""
     context.person.check(Role.READER)
     if context.installation.gateway:
-        return _gateway(context.installation.gateway).find(request)
+        return _gateway(context.installation).find(request)
     began = monotonic()
     with open_index(context) as index:
         from tarantula.search.finder import SearchFinder
@@ -88,6 +90,28 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
     if counts.is_due:
         counts.write()
     return found
+
+
+def search_newest(
+    context: ServiceContext, request: SearchRequest, on_progress: Callable[[int, int], None]
+) -> SearchResults:
+    """Bring the home's index up to date, and return a page of search results, for a command."""
+    from tarantula.search.finder import SearchFinder
+    from tarantula.search.index.storage import reporting_damage
+    from tarantula.search.index.updater import updated_index
+
+    index = updated_index(context.installation, context.database, on_progress)
+    counts = QueryCounter(context.database)
+    counts.note(request)
+    counts.write()
+    with reporting_damage(index.folder):
+        return SearchFinder(index).find(request, _withheld(context))
+
+
+def list_skipped(context: ServiceContext) -> list[SkippedRow]:
+    """Return all documents that are not in the index because their parsers were stopped, the latest first."""
+    with context.reading() as session:
+        return [SkippedRow(**one.as_json()) for one in skipped_documents(session)]
 
 
 def index_warnings(context: ServiceContext) -> list[str]:
@@ -110,7 +134,7 @@ def completions(context: ServiceContext, prefix: str) -> list[str]:
     """Return completions of the beginning of a query."""
     context.person.check(Role.READER)
     if context.installation.gateway:
-        return _gateway(context.installation.gateway).complete(prefix)
+        return _gateway(context.installation).complete(prefix)
     with open_index(context) as index:
         from tarantula.search.completion import complete_query
 
@@ -175,8 +199,8 @@ def search_counts(database: Database) -> QueryCounter:
 
 
 @lru_cache(maxsize=1)
-def _gateway(address: str) -> GatewayClient:
-    return GatewayClient(address)
+def _gateway(installation: Config) -> GatewayClient:
+    return GatewayClient(installation.gateway, SearchKeys(installation))
 
 
 @lru_cache(maxsize=1)

@@ -15,10 +15,10 @@ from tarantula.accounts.roles import Role
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sealed_columns import lock_keys, register_key, require_key
 from tarantula.core.secrets import MissingKey, change_secrets, is_sealed, secrets_in
-from tarantula.models import Alert, Item, Publication, SecretKey, Source
+from tarantula.models import Alert, Item, Publication, SecretKey, Source, TotpFactor
 from tarantula.services.context import ServiceContext
 
-TABLES = (Publication, Item, Source, Alert)
+TABLES = (Publication, Item, Source, Alert, TotpFactor)
 """Tables whose column ``configuration`` has secrets."""
 
 

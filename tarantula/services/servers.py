@@ -59,7 +59,7 @@ def clear_server(context: ServiceContext, server: str, publication: str | None =
         within = registry.get_publication(session, publication) if publication is not None else None
         if not server_settings.clear_server_settings(session, name, within):
             raise NotFoundError(
-                "There are no settings for {name}{where}.", name=name, where=in_publication(publication)
+                "There are no settings for {name}{where}.", name=name, where=_in_publication(publication)
             )
 
 
@@ -70,6 +70,11 @@ def accept_server(context: ServiceContext, urn: str, server: str) -> int:
         return server_settings.accept_server(session, find_item(session, urn), name)
 
 
-def in_publication(publication: str | None) -> str:
+def subject(server: str, publication: str | None = None) -> str:
+    """Return the name under which a server is stored, with the publication if there is one, for messages."""
+    return f"{server_settings.server_name(server)}{_in_publication(publication)}"
+
+
+def _in_publication(publication: str | None) -> str:
     """Return `` in NAME`` for messages; empty for all publications."""
     return f" in {publication}" if publication is not None else ""

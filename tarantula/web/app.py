@@ -1,29 +1,33 @@
-"""The web applications: the management app and the replay app, and the server that runs both."""
+"""The web applications: the management app and the replay app."""
 
 from __future__ import annotations
 
-import asyncio
-import signal
+import logging
 import socket
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from urllib.parse import urlsplit
 
-import uvicorn
 from fastapi import FastAPI
+from nicegui import app as pages_app
 from nicegui import ui
 from nicegui.client import templates as nicegui_templates
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tarantula import __version__
-from tarantula.core.sockets import open_listener
-from tarantula.core.termination import request_end
+from tarantula.core.sockets import TrustedHosts, open_listener, trusted_hosts
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
-from tarantula.web.api.common import add_error_handlers
+from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
-from tarantula.web.middleware import DisconnectMiddleware, NonceExtension, SecurityHeadersMiddleware
+from tarantula.web.limits import REPLAY, AddressLimitMiddleware, RequestLimitMiddleware, RequestLimits
+from tarantula.web.middleware import (
+    DisconnectMiddleware,
+    NonceExtension,
+    SecurityHeadersMiddleware,
+    TrustedHostMiddleware,
+)
 from tarantula.web.pages import (
     accounts,
     alerts,
@@ -31,6 +35,7 @@ from tarantula.web.pages import (
     browse,
     dashboard,
     documents,
+    factors,
     files,
     items,
     login,
@@ -40,6 +45,7 @@ from tarantula.web.pages import (
     reports,
     search_engine,
     servers,
+    single_sign_on,
     sources,
     types,
     validation,
@@ -49,14 +55,14 @@ from tarantula.web.picker.service import PickerService
 from tarantula.web.public import search
 from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, checked_address
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security import TicketSigner
+from tarantula.web.replay.security import SandboxMiddleware, TicketSigner
 
-__all__ = ["create_app", "create_apps", "serve"]
+__all__ = ["create_app", "create_apps"]
 
 # fmt: off
 PAGES = (
     accounts, alerts, audit, browse, dashboard, documents, files, items, login, overview, picker, publications,
-    reports, search_engine, servers, sources, types, validation, withholding,
+    reports, search_engine, servers, single_sign_on, sources, types, validation, withholding,
 )
 # fmt: on
 """Importing a page module registers its routes."""
@@ -76,7 +82,7 @@ class _App(FastAPI):
         return SecurityHeadersMiddleware(super().build_middleware_stack())
 
 
-def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
+def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: TrustedHosts) -> FastAPI:
     """Create the management app of an installation; one per process."""
     app = _App(
         title="Tarântula",
@@ -86,9 +92,13 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, search.router, monitoring.router, live.router, api.router):
+    routers = (login.router, factors.router, single_sign_on.router, search.router)
+    for router in (*routers, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
+    add_page_error_handler(pages_app)
+    # Its lines about pages that do not exist have the whole URL, such as that of the start link with its code.
+    logging.getLogger("nicegui").addFilter(lambda record: not record.getMessage().endswith(" not found"))
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
@@ -97,9 +107,14 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         binding_refresh_interval=None,
         reconnect_timeout=RECONNECT_SECONDS,
     )
+    limits = RequestLimits(authenticator.installation)
+    app.add_middleware(RequestLimitMiddleware, limits=limits)
     app.add_middleware(AuthMiddleware, authenticator=authenticator)
+    app.add_middleware(AddressLimitMiddleware, limits=limits)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
+    has_proxies = bool(authenticator.installation.proxies)
+    app.add_middleware(TrustedHostMiddleware, hosts=hosts, has_proxies=has_proxies)
     app.add_middleware(DisconnectMiddleware)
     return app
 
@@ -117,49 +132,13 @@ def create_apps(
     tickets = TicketSigner()
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
+    installation, limits = authenticator.installation, RequestLimits(authenticator.installation)
+    hosts = trusted_hosts(installation, host)
+    # With an address of their own, archived pages have none of the names of the management pages.
+    replay_hosts = TrustedHosts([urlsplit(address).hostname or ""]) if address else hosts
+    archived: ASGIApp = create_replay_app(installation, authenticator.content, tickets, picker.routes(tickets))
+    archived = AddressLimitMiddleware(RequestLimitMiddleware(archived, limits, REPLAY), limits)
     return [
-        (create_app(authenticator, replay), listener),
-        (
-            create_replay_app(authenticator.installation, authenticator.database, tickets, picker.routes(tickets)),
-            replay_socket,
-        ),
+        (create_app(authenticator, replay, hosts), listener),
+        (SandboxMiddleware(TrustedHostMiddleware(archived, replay_hosts)), replay_socket),
     ]
-
-
-SHUTDOWN_SECONDS = 2
-"""Time that running requests have when the server stops."""
-
-
-class _Server(uvicorn.Server):
-    """A server that leaves signal handling to the caller."""
-
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Do nothing."""
-        yield
-
-
-def serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    """Serve apps on their sockets until Ctrl-C."""
-    asyncio.run(_serve(applications))
-
-
-async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]]) -> None:
-    servers = [_Server(_config(app)) for app, _ in applications]
-
-    def end() -> None:
-        for server in servers:
-            server.should_exit = True
-
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, end)
-    loop.add_signal_handler(signal.SIGTERM, lambda: request_end(end))
-    await asyncio.gather(
-        *(server.serve(sockets=[listener]) for server, (_, listener) in zip(servers, applications, strict=True))
-    )
-
-
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app, log_level="warning", access_log=False, timeout_graceful_shutdown=SHUTDOWN_SECONDS, server_header=False
-    )

@@ -11,23 +11,30 @@ from threading import Lock
 from time import monotonic
 from urllib.parse import quote, urlsplit
 
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection
-from starlette.responses import JSONResponse, RedirectResponse
+from ada_url import URL, HostType
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tarantula.accounts import accounts, audit, login, sessions, tokens
+from tarantula.accounts import accounts, audit, factors, login, sessions, tokens
 from tarantula.accounts.credentials import secret_digest
+from tarantula.accounts.oidc import OidcProvider, OidcSettings
 from tarantula.accounts.roles import Person, Role
+from tarantula.accounts.security_keys import Site
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
+from tarantula.web.limits import SESSIONS, error_response, retry_headers, run_in_pool
 
+HOST_PREFIX = "__Host-"
+"""RFC 6265bis, 4.1.3.2: browsers accept such a cookie only from its own host by https, with Secure and Path=/."""
 SESSION_COOKIE = "tarantula_session"
 DEVICE_COOKIE = "tarantula_device"
 """Cookie of a browser in which an account has logged in: failed logins elsewhere do not delay it."""
+
+LOGIN_CONNECTIONS, HEALTH_CONNECTIONS = 4, 2
 
 
 class Authenticator:
@@ -35,7 +42,16 @@ class Authenticator:
 
     def __init__(self, installation: Config, database: Database) -> None:
         self.installation = installation
-        self.database = database
+        self._required_roles = factors.required_roles(installation.require_second_factor)
+        self.content = database.limited(installation.web_connections)
+        """Connections for what people work on."""
+        self.database = database.limited(LOGIN_CONNECTIONS)
+        """Connections for logins and sessions, which nothing else can use up."""
+        self.health = database.limited(HEALTH_CONNECTIONS)
+        """Connections for the health check."""
+        settings = OidcSettings.of(installation)
+        self.provider = OidcProvider(installation, settings) if settings is not None else None
+        """Where people may log in besides here."""
         self._code: str | None = None
         self._lock = Lock()
 
@@ -77,7 +93,7 @@ class Authenticator:
             return None
         digest = secret_digest(secret)
         with self.database.reading() as session:
-            person = sessions.person_of(session, digest)
+            person = factors.restrict(session, sessions.person_of(session, digest), self._required_roles)
             stale = present and person is not None and sessions.is_stale(session, digest)
         if stale:
             with self.database.session() as session:
@@ -96,20 +112,62 @@ class Authenticator:
 
     def context(self, person: Person) -> ServiceContext:
         """Return the service context of an account."""
-        return ServiceContext(self.installation, self.database, person)
+        return ServiceContext(self.installation, self.content, person)
 
 
-def session_cookie(secret: str, *, secure: bool, name: str = SESSION_COOKIE, seconds: int | None = None) -> str:
-    """Return the value of a Set-Cookie header for a session, or for a known device."""
+def is_secure(connection: HTTPConnection) -> bool:
+    """Whether a request came by https, to this server or to a trusted proxy."""
+    return connection.scope["scheme"] in ("https", "wss")
+
+
+def cookie_name(connection: HTTPConnection, name: str = SESSION_COOKIE) -> str:
+    """Return the name of a cookie as the browser has it: another one by https, where no other site can set it."""
+    return f"{HOST_PREFIX}{name}" if is_secure(connection) else name
+
+
+def session_cookie(
+    connection: HTTPConnection,
+    secret: str,
+    name: str = SESSION_COOKIE,
+    seconds: int | None = None,
+    same_site: str = "Strict",
+) -> str:
+    """Return the value of a Set-Cookie header for a session, or for what else a browser keeps; 0 seconds remove it."""
     cookie: SimpleCookie = SimpleCookie()
-    cookie[name] = secret
-    morsel = cookie[name]
+    full_name = cookie_name(connection, name)
+    cookie[full_name] = secret
+    morsel = cookie[full_name]
     if seconds is not None:
         morsel["max-age"] = seconds
-    morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, "Strict"
-    if secure:
+    morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, same_site
+    if is_secure(connection):
         morsel["secure"] = True
     return morsel.OutputString()
+
+
+def own_cookie(connection: HTTPConnection, name: str = SESSION_COOKIE) -> str | None:
+    """Return the value of a cookie that `session_cookie` has set."""
+    return connection.cookies.get(cookie_name(connection, name))
+
+
+def key_site(request: Request, public_address: str) -> Site:
+    """Return the site for which security keys are registered; raise an error where browsers refuse them.
+
+    It is the public address, or the one that the browser opened.
+    """
+    opened = URL(f"{request.url.scheme}://{request.url.netloc}")
+    site = URL(public_address) if public_address else opened
+    if site.origin != opened.origin:
+        raise TarantulaError("Security keys work only at {address}. Open the pages there.", address=site.origin)
+    is_local = site.hostname == "localhost" or site.hostname.endswith(".localhost")
+    if site.host_type != HostType.DEFAULT:
+        raise TarantulaError(
+            "Security keys need a host name. Open the pages with one, as https://archive.example.org or, on the same "
+            "machine, http://localhost:8090."
+        )
+    if site.protocol != "https:" and not is_local:
+        raise TarantulaError("Security keys need HTTPS. Open the pages with it.")
+    return Site(site.hostname, site.origin)
 
 
 OWN_SITES = ("same-origin", "none")
@@ -141,7 +199,7 @@ def _follows_link(connection: HTTPConnection) -> bool:
 def _is_own_origin(connection: HTTPConnection, origin: str) -> bool:
     try:
         theirs, ours = urlsplit(origin), urlsplit(f"//{connection.headers.get('host', '')}")
-        scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
+        scheme = "https" if is_secure(connection) else "http"
         port = theirs.port or DEFAULT_PORTS.get(theirs.scheme)
         return (theirs.scheme, theirs.hostname, port) == (scheme, ours.hostname, ours.port or DEFAULT_PORTS[scheme])
     except ValueError:
@@ -150,10 +208,12 @@ def _is_own_origin(connection: HTTPConnection, origin: str) -> bool:
 
 TOKEN_PATHS = ("/api/", "/metrics")
 """Paths at which tokens are accepted."""
-PUBLIC_PATHS = ("/_nicegui/", "/favicon.ico", "/health")
+PUBLIC_PATHS = ("/_nicegui/", "/static/", "/favicon.ico", "/health")
 """Paths without authentication; their content is the same for all."""
 ANONYMOUS_PATHS = ("/begin", "/login", "/logout", "/language/", *TOKEN_PATHS)
 """Paths that are available without a login; the API itself returns 401."""
+FACTORS_PAGE = "/account/factors"
+"""Page of a person who must set up a second factor, with those below it."""
 ANY_TEXT_PATHS = ("/search", "/search/complete", "/search/suggest")
 """Pages that accept any text in the query string, NUL characters too."""
 SESSION_CHECK_SECONDS = 2.0
@@ -185,11 +245,13 @@ class AuthMiddleware:
             await _refuse(error, scope, receive, send)
             return
         except TarantulaError as error:
-            await _refuse(RequestRefused(503, str(error)), scope, receive, send)
+            await _refuse(RequestRefused(503, str(error), retry_headers(error)), scope, receive, send)
             return
         self._set_state(connection, person)
         if person is None and not _is_anonymous(connection):
             await _redirect_to_login(connection, receive, send)
+        elif person is not None and person.needs_factor and not _is_for_enrolment(connection):
+            await _redirect_to_factors(connection, receive, send)
         elif scope["type"] == "http":
             if person is not None and person.session is not None:
                 send = self._end_when_ended(connection, person, send)
@@ -206,15 +268,15 @@ class AuthMiddleware:
         if kind and path.startswith(TOKEN_PATHS):
             if kind.lower() != "bearer":
                 return None
-            person = await run_in_threadpool(self._authenticator.person_of_token, token.strip())
+            person = await run_in_pool(SESSIONS, self._authenticator.person_of_token, token.strip())
             _check_scopes(person, path)
             return person
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         # Event streams are no sign that a user is present.
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
         if not secret:
             return None
-        return await run_in_threadpool(self._authenticator.person_of_session, secret, present=not is_stream)
+        return await run_in_pool(SESSIONS, self._authenticator.person_of_session, secret, present=not is_stream)
 
     def _set_state(self, connection: HTTPConnection, person: Person | None) -> None:
         state = connection.scope.setdefault("state", {})
@@ -225,7 +287,7 @@ class AuthMiddleware:
 
     def _disconnect_when_ended(self, connection: HTTPConnection, person: Person, receive: Receive) -> Receive:
         """Disconnect an open page soon after its session has ended."""
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         checked_at = monotonic()
 
         async def receiving() -> Message:
@@ -243,7 +305,7 @@ class AuthMiddleware:
 
     def _end_when_ended(self, connection: HTTPConnection, person: Person, send: Send) -> Send:
         """End a streamed response soon after its session has ended."""
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         checked_at, is_ended = monotonic(), False
 
         async def sending(message: Message) -> None:
@@ -260,7 +322,7 @@ class AuthMiddleware:
 
     async def _is_session_valid(self, secret: str | None, person: Person, *, present: bool = False) -> bool:
         try:
-            return await run_in_threadpool(self._authenticator.person_of_session, secret, present=present) == person
+            return await run_in_pool(SESSIONS, self._authenticator.person_of_session, secret, present=present) == person
         except TarantulaError:
             # A database failure does not end sessions.
             return True
@@ -269,9 +331,10 @@ class AuthMiddleware:
 class RequestRefused(Exception):
     """A refused request, with its HTTP status."""
 
-    def __init__(self, status: int, sentence: str) -> None:
+    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
         super().__init__(sentence)
         self.status = status
+        self.headers = headers or {}
 
 
 def _is_public(connection: HTTPConnection) -> bool:
@@ -281,6 +344,21 @@ def _is_public(connection: HTTPConnection) -> bool:
 def _is_anonymous(connection: HTTPConnection) -> bool:
     is_request = connection.scope["type"] == "http"
     return is_request and (_is_public(connection) or connection.scope["path"].startswith(ANONYMOUS_PATHS))
+
+
+def _is_for_enrolment(connection: HTTPConnection) -> bool:
+    path: str = connection.scope["path"]
+    is_page = path == FACTORS_PAGE or path.startswith((f"{FACTORS_PAGE}/", "/login", "/logout", "/language/"))
+    return connection.scope["type"] == "http" and is_page
+
+
+async def _redirect_to_factors(connection: HTTPConnection, receive: Receive, send: Send) -> None:
+    scope = connection.scope
+    if scope.get("method") in SAFE_METHODS and not scope["path"].startswith((*TOKEN_PATHS, "/_nicegui_ws")):
+        await RedirectResponse(FACTORS_PAGE, 303)(scope, receive, send)
+        return
+    sentence = f"Your role needs a second factor. Set one up on the page {FACTORS_PAGE} first."
+    await _refuse(RequestRefused(403, sentence), scope, receive, send)
 
 
 async def _redirect_to_login(connection: HTTPConnection, receive: Receive, send: Send) -> None:
@@ -333,7 +411,7 @@ def _limit_body(receive: Receive) -> Receive:
 
 async def _refuse(error: RequestRefused, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "http":
-        await JSONResponse({"detail": str(error)}, error.status)(scope, receive, send)
+        await error_response(scope, str(error), error.status, error.headers)(scope, receive, send)
         return
     # Closed before it is accepted: the browser sees a 403.
     await receive()

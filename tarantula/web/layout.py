@@ -15,9 +15,11 @@ from starlette.datastructures import URL
 from starlette.responses import RedirectResponse, Response
 
 from tarantula.accounts.roles import Role
+from tarantula.core.deadlines import time_budget
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGES, _, language, mark, set_language
+from tarantula.web.limits import error_status
 
 PRIMARY_COLOUR = "#1d4ed8"
 """Has sufficient contrast with white, as text and as background."""
@@ -41,6 +43,9 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
     ("/audit", mark("Audit log"), "history", Role.ADMINISTRATOR),
 ]
 """Entries of the menu: path, label, icon, and the role that sees it."""
+
+PAGE_SECONDS = 5.0
+"""Time budget of what a page reads before it is sent; the rest is read in threads, while it is open."""
 
 Builder = Callable[..., Any]
 
@@ -86,8 +91,12 @@ def page(path: str, title: str, role: Role = Role.READER) -> Callable[[Builder],
 def _render_content(context: ServiceContext, build: Builder, role: Role, title: str, arguments: dict[str, Any]) -> None:
     try:
         context.person.check(role)
-        build(context, **arguments)
+        with time_budget(PAGE_SECONDS):
+            build(context, **arguments)
     except TarantulaError as error:
+        if error_status(error, 0):
+            # The whole page is not available, and its status says so.
+            raise
         ui.label(_(title)).props('role="heading" aria-level="1"').classes("text-h5")
         show_error(str(error))
 

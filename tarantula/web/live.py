@@ -21,6 +21,7 @@ from tarantula.progress.snapshot import ItemWatch
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams.values import source_stamps
+from tarantula.web.limits import WATCHING, run_in_pool
 
 ITEM_POLL_SECONDS = 0.5
 """Interval between two polls of an item."""
@@ -88,7 +89,7 @@ class ItemChannel:
 
     async def _poll(self, readers: Collection[object]) -> bool:
         try:
-            snapshot = await asyncio.to_thread(self._watch.snapshot)
+            snapshot = await run_in_pool(WATCHING, self._watch.snapshot)
         except TarantulaError:
             # The item was removed, or the database failed: the browser reconnects.
             self._is_over = True
@@ -112,7 +113,7 @@ async def channel_of(context: ServiceContext, urn: str) -> ItemChannel:
     for other in [name for name, channel in _channels.items() if not channel.has_readers]:
         del _channels[other]
     if urn not in _channels:
-        watch = await asyncio.to_thread(items.watch_item, context, urn)
+        watch = await run_in_pool(WATCHING, items.watch_item, context, urn)
         _channels.setdefault(urn, ItemChannel(watch))
     return _channels[urn]
 
@@ -173,7 +174,7 @@ def source_poller(database: Database) -> Poller[SourceListener]:
     async def poll(listeners: Collection[SourceListener]) -> bool:
         shown = sorted({number for listener in listeners for number in listener.stamps})
         try:
-            stamps, firing = await asyncio.to_thread(source_stamps, database, shown)
+            stamps, firing = await run_in_pool(WATCHING, source_stamps, database, shown)
         except TarantulaError as error:
             logger.debug("The state of the sources could not be read: %s", error)
         else:

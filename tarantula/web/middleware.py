@@ -1,10 +1,12 @@
-"""ASGI middleware: security headers, and clients that disconnect before the response."""
+"""ASGI middleware: security headers, trusted host names, and clients that disconnect before the response."""
 
 from __future__ import annotations
 
+import logging
 import re
 from base64 import b64encode
 from hashlib import sha256
+from http import HTTPStatus
 from pathlib import Path
 from secrets import token_urlsafe
 
@@ -12,10 +14,14 @@ from jinja2.ext import Extension
 from nicegui.error import SAD_FACE_SVG
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.sockets import TrustedHosts, untrusted_host
+
+logger = logging.getLogger(__name__)
 
 # Pages of NiceGUI: it compiles templates of Vue and runs commands of the server in the browser, both with eval.
 # Scripts need the nonce of the response, or are loaded by one that has it. Quasar sets style attributes.
@@ -125,6 +131,39 @@ def templates_with_nonces() -> Jinja2Templates:
     templates = Jinja2Templates(Path(__file__).parent / "templates")
     templates.env.add_extension(NonceExtension)
     return templates
+
+
+class TrustedHostMiddleware:
+    """Refuses requests whose Host header does not name this server."""
+
+    def __init__(self, app: ASGIApp, hosts: TrustedHosts, *, has_proxies: bool = True) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._warns = not has_proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._warns and "x-forwarded-proto" in headers:
+            self._warns = False
+            logger.warning(
+                "A request has the header X-Forwarded-Proto. If a proxy has sent it, add the proxy's address to "
+                "TARANTULA_TRUSTED_PROXIES; until then such headers are ignored."
+            )
+        if self._hosts.accepts(host, (scope.get("server") or ("",))[0]):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            answer = JSONResponse(
+                {"detail": str(untrusted_host(host))}, HTTPStatus.MISDIRECTED_REQUEST, REFUSAL_HEADERS
+            )
+            await answer(scope, receive, send)
+        else:
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
 
 
 NO_RESPONSE = "No response returned."

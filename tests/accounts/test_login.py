@@ -11,18 +11,16 @@ from sqlalchemy import select
 
 from tarantula.accounts import accounts, credentials
 from tarantula.accounts.audit import verify
-from tarantula.accounts.login import (
+from tarantula.accounts.login import MAX_DEVICES, log_in, remember_device
+from tarantula.accounts.roles import Role
+from tarantula.accounts.throttle import (
     ADDRESS_LIMIT,
     DEVICE_LIMIT,
     FAILURE_LIFETIME,
-    MAX_DEVICES,
     PAIR_LIMIT,
     TooManyLogins,
-    log_in,
     pause_seconds,
-    remember_device,
 )
-from tarantula.accounts.roles import Role
 from tarantula.core.database import Database
 from tarantula.models import AuditEntry, FailedLogin, KnownDevice
 

@@ -51,7 +51,8 @@ with sync_playwright() as playwright:
                 networks.append(os.readlink(process / "ns/net"))
         except OSError:
             pass
-    print(json.dumps({"text": page.inner_text("p"), "online": page.evaluate("navigator.onLine"), "renderers": seen, "networks": networks,
+    print(json.dumps({"text": page.inner_text("p"), "online": page.evaluate("navigator.onLine"), "renderers": seen,
+                      "networks": networks,
                       "own": own, "namespace": namespace_options()}))
     browser.close()
 """

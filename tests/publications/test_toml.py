@@ -66,7 +66,10 @@ def test_written_by_hand() -> None:
         ("[publication.fcul]\nname = 'x'", "fcul: A publication is a table [publication.NAME]"),
         ("[publication.'a/b']\nbase_url = 'a.pt'", "a/b: The name 'a/b' cannot be used"),
         ("[publication.fcul]\nbase_url = 'a.pt'\nstart = 22:00:00", "fcul: '22:00:00' is not a date"),
-        ("[publication.fcul]\nbase_url = 'a.pt'\nsettings = 1", "fcul: The field settings cannot be '1'"),
+        (
+            "[publication.fcul]\nbase_url = 'a.pt'\nsettings = 1",
+            "fcul: The field settings is not valid: ",
+        ),
         ("[publication.fcul.settings]\nA = 2026-06-12", "fcul: The value of the setting A cannot be stored"),
     ],
 )

@@ -146,15 +146,34 @@ def test_slow_clients_are_disconnected(limit: str, sent: bytes, monkeypatch: pyt
     talking(talk)
 
 
-def test_too_many_connections_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_connections_are_refused_if_all_are_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 1)
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        noted.clear()
+        writer.write(posted(b'{"wait": 1}'))
+        await eventually_here(lambda: noted)
         other, closing = await asyncio.open_connection(*writer.get_extra_info("peername"))
         assert await answer(other) == (503, {"error": "There are too many connections."})
         closing.close()
-        writer.write(posted())
         assert (await answer(reader))[0] == 200
+
+    talking(talk)
+
+
+def test_a_connection_that_asks_nothing_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_server, "MOST_CONNECTIONS", 3)
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"POST /echo HTTP/1.1\r\n")
+        where = writer.get_extra_info("peername")
+        half = [await asyncio.open_connection(*where) for _ in range(10)]
+        other, asking = await asyncio.open_connection(*where)
+        asking.write(posted())
+        assert (await answer(other))[0] == 200
+        assert await reader.read() == b""
+        for _, one in [*half, (other, asking)]:
+            one.close()
 
     talking(talk)
 

@@ -57,9 +57,9 @@ def test_csv_json_and_parquet_agree(database: Database) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
     with database.reading() as session:
         what = select_export(session, registry.get(session, "weather.lisboa"))
-        lines = list(csv.DictReader(StringIO(b"".join(csv_chunks(session, what)).decode(), newline="")))
-        objects = json.loads(b"".join(json_chunks(session, what)))
-        table = parquet.read_table(BytesIO(b"".join(parquet_chunks(session, what)))).to_pylist()
+        lines = list(csv.DictReader(StringIO(b"".join(csv_chunks(database.reading, what)).decode(), newline="")))
+        objects = json.loads(b"".join(json_chunks(database.reading, what)))
+        table = parquet.read_table(BytesIO(b"".join(parquet_chunks(database.reading, what)))).to_pylist()
     assert [one["value"] for one in objects] == [f"{place}.10" for place in range(10)] + ["=cmd()", AWFUL]
     assert [one["value"] for one in lines] == [f"{place}.10" for place in range(10)] + ["'=cmd()", AWFUL]
     assert {one["row"] for one in objects} == {"", AWFUL} == {one["row"] for one in lines}
@@ -74,7 +74,7 @@ def test_a_level_is_exported_whether_it_was_aggregated_or_not(database: Database
         with database.reading() as session:
             source = registry.get(session, "weather.lisboa")
             what = select_export(session, source, field="value", row="", grain=Grain.MINUTE)
-            rows = json.loads(b"".join(json_chunks(session, what)))
+            rows = json.loads(b"".join(json_chunks(database.reading, what)))
         found = {
             ("minute", at(row["start"])): (
                 row["count"],
@@ -100,7 +100,7 @@ def test_a_large_export_needs_little_memory(sqlite: Database) -> None:
         source = registry.get(session, "weather.lisboa")
         what = select_export(session, source)
         tracemalloc.start()
-        size = sum(map(len, export_chunks(session, source, what, StreamFormat.JSON)))
+        size = sum(map(len, export_chunks(sqlite.reading, source, what, StreamFormat.JSON)))
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
     assert size > 1_500_000

@@ -93,7 +93,10 @@ class _Driver:
     def launch(self, chromium: str) -> playwright.sync_api.Browser:
         """Return the browser; start it, also after a crash."""
         if self.browser is None or not self.browser.is_connected():
-            options = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--disable-background-networking"]
+            options = [
+                "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
+                "--disable-background-networking",
+            ]
             if os.geteuid() == 0:
                 options.append("--no-sandbox")
             self.browser = self.playwright.chromium.launch(executable_path=chromium, args=options)

@@ -6,6 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tarantula.accounts import accounts
 from tarantula.accounts.roles import Owner
 from tarantula.core.database import Database
 from tarantula.models import Source
@@ -29,7 +30,8 @@ def followed(database: Database, name: str, fields: Mapping[str, str], owner: st
     said = [{"key": key, "kind": kind, "place": {"css": f".{key}"}} for key, kind in fields.items()]
     config = parse_source({"name": name, "url": "http://127.0.0.1:9/", "fields": said, "delay": 0, **values})
     with database.session() as session:
-        return registry.add(session, config, Owner(owner)).id
+        account = accounts.find(session, owner)
+        return registry.add(session, config, Owner(owner, account.id if account else None)).id
 
 
 def was_read(database: Database, source: int, at: int, rows: Mapping[str, Mapping[str, str]]) -> None:

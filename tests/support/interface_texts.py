@@ -11,6 +11,7 @@ from string import Formatter
 from typing import NamedTuple
 
 from tarantula.accounts.roles import Role
+from tarantula.core.database_errors import ALL_IN_USE, CONNECTION_MESSAGES, OUTAGE_MESSAGES
 from tarantula.core.reasons import REASON_TEMPLATES
 from tarantula.core.states import SHORTAGE_MEANINGS, STATE_MEANINGS, ItemState, Validation
 from tarantula.core.times import PERIODS
@@ -36,9 +37,14 @@ PYDANTIC_MESSAGES = {
 TRANSLATED = (
     "accounts/accounts.py",
     "accounts/credentials.py",
+    "accounts/factors.py",
+    "accounts/login.py",
     "accounts/roles.py",
+    "accounts/security_keys.py",
     "accounts/sessions.py",
+    "accounts/throttle.py",
     "accounts/tokens.py",
+    "core/deadlines.py",
     "lifecycle/control.py",
     "publications",
     "scope",
@@ -53,7 +59,9 @@ TRANSLATED = (
     "streams/sources/retention.py",
     "streams/values",
     "streams/views",
+    "web/auth.py",
     "web/components",
+    "web/limits.py",
     "web/picker",
 )
 """Files and folders whose errors all have a translation; errors of other places may be shown in English."""
@@ -86,7 +94,8 @@ def words() -> set[str]:
     kinds = {kind.name.lower() for kind in LinkKind}
     own = {str(word) for word in (*PERIODS, *STRATEGIES, *states, *Role)} | kinds | {role.with_article for role in Role}
     reasons = {template for template in REASON_TEMPLATES.values() if has_words(template)}
-    return own | helps | reasons | PYDANTIC_MESSAGES
+    database = {*OUTAGE_MESSAGES.values(), *(template for _, template in CONNECTION_MESSAGES), ALL_IN_USE}
+    return own | helps | reasons | database | PYDANTIC_MESSAGES
 
 
 def messages() -> set[str]:

@@ -15,6 +15,7 @@ from tarantula.accounts import accounts, sessions
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.sockets import TrustedHosts
 from tarantula.services import tokens
 from tarantula.store.database import open_database
 from tarantula.web.app import create_app
@@ -91,7 +92,7 @@ def test_every_route_has_the_headers_of_its_kind(
     sqlite_config: Config, sqlite: Database, quick_passwords: None
 ) -> None:
     replay = ReplayOrigin(TicketSigner(), 1)
-    routes = sorted({*every_route(create_app(Authenticator(sqlite_config, sqlite), replay).routes)})
+    routes = sorted({*every_route(create_app(Authenticator(sqlite_config, sqlite), replay, TrustedHosts()).routes)})
     paths = {path for _, path in routes}
     assert {"/login", "/search", "/dashboard", "/health", "/metrics", "/static/1", "/api/items/1"} <= paths
     assert len(routes) > 120

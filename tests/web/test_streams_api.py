@@ -18,6 +18,7 @@ from starlette.responses import Response
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.secrets import MASK
 from tarantula.models import AuditEntry
 from tarantula.web import api
 from tarantula.web.api.common import add_error_handlers
@@ -133,9 +134,14 @@ def test_request_errors_name_their_field_and_secrets_stay_hidden(sqlite: Databas
     wrong = ask.post("/api/streams", json={**SOURCE, **sending, "headers": {"X-API-Key": "abc"}})
     assert (wrong.status_code, list(wrong.json()["fields"])) == (422, ["headers"])
     own = ask.post("/api/streams", json={**SOURCE, **sending, "name": "quotes.edp"}).json()
-    assert {key: own[key] for key in sending} == {**sending, "method": "POST"}
+    # A variable with the name of a secret is masked.
+    assert {key: own[key] for key in sending} == {**sending, "method": "POST", "variables": {"key": MASK, "q": "q"}}
     others = ask.get("/api/streams/quotes.edp", headers={"who": "rui curator"}).json()
-    assert (others["headers"], others["body"], others["variables"]) == ({"X-API-Key": "…"}, "…", {"key": "…", "q": "…"})
+    assert (others["headers"], others["body"], others["variables"]) == (
+        {"X-API-Key": "…"},
+        "…",
+        {"key": MASK, "q": "…"},
+    )
     assert ask.patch("/api/streams/quotes.edp", json={"body": "q={key}"}).status_code == 200
     with sqlite.reading() as session:
         last = session.scalars(select(AuditEntry).order_by(AuditEntry.id.desc())).first()

@@ -13,13 +13,13 @@ from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment
-from tarantula.store.database import open_database
-from tarantula.streams.export.formats import StreamFormat, check_format, export_chunks
-from tarantula.streams.export.rows import ExportQuery, select_export
-from tarantula.streams.history import chart_points_of, moment_of, newest_events
-from tarantula.streams.history.retention import retention_summary, sparkline
+from tarantula.services.context import local_context
+from tarantula.services.streams import values
+from tarantula.services.streams.values import ExportSelection, SourceHistory
+from tarantula.streams.export.formats import StreamFormat
+from tarantula.streams.history import moment_of
+from tarantula.streams.history.retention import sparkline
 from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation
-from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 
@@ -46,21 +46,9 @@ def events(
     as_json: Json = False,
 ) -> None:
     """List the values that differ from the value before, newest first."""
-    with open_database() as database, database.reading() as session:
-        query = select_export(
-            session,
-            registry.get(session, name),
-            field=field,
-            row=row,
-            begin=_microseconds(begin),
-            end=_microseconds(end),
-        )
-        found = [
-            (series, event)
-            for series in query.series
-            for event in newest_events(session, series.id, query.begin, query.end, limit)
-        ]
-    found.sort(key=lambda pair: -pair[1].at)
+    selection = ExportSelection(field, row, begin=_microseconds(begin), end=_microseconds(end))
+    with local_context() as context:
+        found = values.newest_events(context, name, selection, limit)
     if as_json:
         write_json(
             [
@@ -84,26 +72,23 @@ def history(
     end: End = None,
     as_json: Json = False,
 ) -> None:
-    """Show query is stored of a source, query was deleted, and a sparkline of each series."""
+    """Show what is stored of a source, what was deleted, and a sparkline of each series."""
     until = _microseconds(end) or _now()
     since = _microseconds(begin)
-    with open_database() as database, database.reading() as session:
-        source = registry.get(session, name)
-        config, query = registry.config_of(source), select_export(session, source)
-        first = since if since is not None else until - DEFAULT_WINDOW // timedelta(microseconds=1)
-        charts = chart_points_of(session, [series.id for series in query.series], first, until, points)
-        retention = {series.id: retention_summary(session, series.id) for series in query.series}
+    first = since if since is not None else until - DEFAULT_WINDOW // timedelta(microseconds=1)
+    with local_context() as context:
+        found = values.source_history(context, name, first, until, points)
     if as_json:
-        write_json(_as_dict(config, query, charts, retention))
+        write_json(_as_dict(found))
         return
-    print(f"{config.retention.sentence}.")
-    for series in query.series:
-        chart, aggregation = charts[series.id], _aggregation(config, series.field)
+    print(f"{found.config.retention.sentence}.")
+    for series in found.series:
+        chart, aggregation = found.charts[series.id], _aggregation(found.config, series.field)
         numbers = [point.number(aggregation) for point in chart.points]
         print(
             f"\n{' '.join(part for part in (series.row, series.field) if part)} ({aggregation})  {sparkline(numbers)}"
         )
-        for sentence in (chart.sentence, *retention[series.id].sentences):
+        for sentence in (chart.sentence, *found.retention[series.id].sentences):
             if sentence:
                 print(f"  {sentence}")
 
@@ -126,19 +111,9 @@ def export(
         raise TarantulaError("{output} exists already. Name another file, or give --force.", output=output)
     if output is None and form is StreamFormat.PARQUET and sys.stdout.isatty():
         raise TarantulaError("Parquet is binary: give a file with --output FILE.")
-    with open_database() as database, database.reading() as session:
-        source = registry.get(session, name)
-        query = select_export(
-            session,
-            source,
-            field=field,
-            row=row,
-            grain=_grain(grain),
-            begin=_microseconds(begin),
-            end=_microseconds(end),
-        )
-        check_format(query, form)
-        chunks = export_chunks(session, source, query, form)
+    selection = ExportSelection(field, row, _grain(grain), _microseconds(begin), _microseconds(end))
+    with local_context() as context:
+        chunks = values.export_chunks(context, name, form, selection)
         if output is None:
             for chunk in chunks:
                 sys.stdout.buffer.write(chunk)
@@ -157,25 +132,25 @@ def register(app: typer.Typer) -> None:
         app.command(command.__name__)(command)
 
 
-def _as_dict(config: SourceConfig, query: ExportQuery, charts: Any, retention: Any) -> dict[str, Any]:
+def _as_dict(found: SourceHistory) -> dict[str, Any]:
     return {
-        "retention": str(config.retention),
+        "retention": str(found.config.retention),
         "series": [
             {
                 "field": series.field,
                 "row": series.row,
                 "zone": series.zone,
-                "grain": charts[series.id].grain.name.lower(),
-                "step": charts[series.id].step,
-                "is_exact": charts[series.id].is_exact,
+                "grain": found.charts[series.id].grain.name.lower(),
+                "step": found.charts[series.id].step,
+                "is_exact": found.charts[series.id].is_exact,
                 "points": [
                     {"at": moment_of(point.at).isoformat(), "count": point.summary.count}
                     | {way.value: point.summary.value(way) for way in Aggregation if way not in OMITTED_AGGREGATIONS}
-                    for point in charts[series.id].points
+                    for point in found.charts[series.id].points
                 ],
-                "kept": retention[series.id].as_dict(),
+                "kept": found.retention[series.id].as_dict(),
             }
-            for series in query.series
+            for series in found.series
         ],
     }
 

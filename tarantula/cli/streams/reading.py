@@ -13,12 +13,9 @@ from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import local_context
-from tarantula.services.streams import values
-from tarantula.store.database import open_database
+from tarantula.services.streams import sources, values
 from tarantula.streams import require_packages
-from tarantula.streams.ingest import put_aside
 from tarantula.streams.ingest.outcome import FailedReading, IngestResult
-from tarantula.streams.sources import registry
 from tarantula.streams.values.value import Value
 
 
@@ -48,16 +45,16 @@ def poll(
 ) -> None:
     """Read one source once, now, and show the values."""
     require_packages()
-    with open_database() as database, database.reading() as session:
-        registry.validated_config(registry.get(session, name))
+    with local_context() as context:
+        sources.check_source(context, name)
     spider = _run_spider({"LOG_LEVEL": "ERROR"}, poll=name)
     from tarantula.streams.reading.reader import ingest_polled
 
     attempt = spider.collection.attempt if spider is not None else None
     if attempt is None:
         raise TarantulaError("{name} was not read.", name=name)
-    with open_database() as database:
-        result = ingest_polled(database, attempt, is_dry=dry)
+    with local_context() as context:
+        result = ingest_polled(context.database, attempt, is_dry=dry)
     if isinstance(attempt.outcome, FailedReading):
         # Show the failure of this reading instead of the status of the source.
         result.status, result.sentence = attempt.outcome.status, attempt.outcome.sentence
@@ -150,8 +147,8 @@ def _unit(result: IngestResult, field: str, value: Value) -> str:
 
 
 def _list_put_aside(name: str | None, as_json: bool) -> None:
-    with open_database() as database, database.reading() as session:
-        rows = put_aside.pending_texts(session, name)
+    with local_context() as context:
+        rows = values.pending_texts(context, name)
     if as_json:
         write_json(
             [

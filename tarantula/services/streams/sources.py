@@ -161,6 +161,19 @@ def describe_source(context: ServiceContext, name: str) -> dict[str, Any]:
         return _described(source, session.get_one(SourceState, source.id))
 
 
+def list_configs(context: ServiceContext, names: Sequence[str] = ()) -> list[SourceConfig]:
+    """Return the descriptions of sources, or of all, with their secrets, for a command on this machine."""
+    with context.reading(Role.ADMINISTRATOR) as session:
+        rows = [registry.get(session, name) for name in names] if names else registry.list_under(session)
+        return [registry.config_of(row) for row in rows]
+
+
+def check_source(context: ServiceContext, name: str) -> None:
+    """Raise a sentence if a source does not exist, or its description is not valid any more."""
+    with context.reading() as session:
+        registry.validated_config(registry.get(session, name, context.viewer))
+
+
 def iterate_described(context: ServiceContext, words: str = "", below: str = "") -> Iterator[dict[str, Any]]:
     """Yield every source that matches, as `describe_source` returns it, for a command on this machine."""
     with context.reading(Role.ADMINISTRATOR) as session:

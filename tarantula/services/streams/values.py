@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -20,12 +21,15 @@ from tarantula.services.pagination import ResultPage, checked_limit, read_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
 from tarantula.streams import export, history
 from tarantula.streams.export import ExportQuery, StreamFormat
-from tarantula.streams.history import ValueSummary
+from tarantula.streams.export.rows import ExportSeries
+from tarantula.streams.history import HistoryPoints, ValueSummary
+from tarantula.streams.history.retention import RetentionSummary, retention_summary
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
+from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 
 MAX_MOMENT_MICROSECONDS = 2**53
@@ -78,6 +82,17 @@ class ExportSelection(NamedTuple):
     grain: Grain = Grain.EVENT
     begin: int | None = None
     end: int | None = None
+
+
+class SourceHistory(NamedTuple):
+    """What is stored of a source."""
+
+    config: SourceConfig
+    series: list[ExportSeries]
+    charts: dict[int, HistoryPoints]
+    """By the id of the series."""
+    retention: dict[int, RetentionSummary]
+    """By the id of the series."""
 
 
 class PointRow(BaseModel):
@@ -146,6 +161,12 @@ def list_put_aside(context: ServiceContext, name: str) -> list[AsideRow]:
         return [_aside(row) for _name, row in aside.pending_texts(session, name, context.viewer)]
 
 
+def pending_texts(context: ServiceContext, name: str | None = None) -> list[tuple[str, PutAside]]:
+    """Return the texts that wait for a decision, of one source or of all, each with the name of its source."""
+    with context.reading() as session:
+        return aside.pending_texts(session, name, context.viewer)
+
+
 def decide_put_aside(context: ServiceContext, name: str, number: int, decision: AsideDecision) -> None:
     """Accept a text that was put aside as the value, or dismiss it."""
     with context.reading() as session:
@@ -174,6 +195,33 @@ def dismiss_put_aside(context: ServiceContext, number: int, by: str | None = Non
         decisions.dismiss_text(session, number, who, context.viewer)
 
 
+def newest_events(
+    context: ServiceContext, name: str, what: ExportSelection, limit: int
+) -> list[tuple[ExportSeries, Event]]:
+    """Return the newest events of every selected series of a source, at most *limit* of each; newest first."""
+    with context.reading() as session:
+        query = _export_query(session, context, name, what)[1]
+        found = [
+            (series, event)
+            for series in query.series
+            for event in history.newest_events(session, series.id, query.begin, query.end, limit)
+        ]
+    return sorted(found, key=lambda pair: -pair[1].at)
+
+
+def source_history(context: ServiceContext, name: str, begin: int, end: int, points: int) -> SourceHistory:
+    """Return a window of every series of a source with at most *points* points each, and what is stored of it."""
+    with context.reading() as session:
+        source, query = _export_query(session, context, name, ExportSelection())
+        numbers = [series.id for series in query.series]
+        return SourceHistory(
+            registry.config_of(source),
+            query.series,
+            history.chart_points_of(session, numbers, begin, end, points),
+            {number: retention_summary(session, number) for number in numbers},
+        )
+
+
 def get_points(context: ServiceContext, name: str, field: str, row: str, begin: int, end: int, most: int) -> PointRows:
     """Return a window of a field with at most *most* points, from the finest level that allows it."""
     with context.reading() as session:
@@ -189,12 +237,22 @@ def get_points(context: ServiceContext, name: str, field: str, row: str, begin: 
 
 
 def export_chunks(
-    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
+    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str = ""
 ) -> Iterator[bytes]:
     """Return the chunks of an export file; raises before the first chunk if the format does not fit."""
     with context.reading() as session:
-        export.check_format(_export_query(session, context, name, what)[1], form)
-    return _chunks(context, name, form, what, address)
+        source, query = _export_query(session, context, name, what)
+    export.check_format(query, form)
+
+    @contextmanager
+    def reading() -> Iterator[Session]:
+        with context.reading() as session:
+            # The download breaks off, rather than end early, if the source was removed or is not theirs any more.
+            if registry.get(session, name, context.viewer).id != source.id:
+                raise NotFoundError("The source {name} was replaced by another one meanwhile.", name=name)
+            yield session
+
+    return export.export_chunks(reading, source, query, form, address)
 
 
 def find_series(session: Session, context: ServiceContext, name: str, field: str, row: str) -> int:
@@ -244,14 +302,6 @@ def _value(series: Series, event: Event) -> ValueRow:
 def _aside(row: PutAside) -> AsideRow:
     fields: dict[str, Any] = {key: getattr(row, key) for key in AsideRow.model_fields}
     return AsideRow(**fields)
-
-
-def _chunks(
-    context: ServiceContext, name: str, form: StreamFormat, what: ExportSelection, address: str
-) -> Iterator[bytes]:
-    with context.reading() as session:
-        source, query = _export_query(session, context, name, what)
-        yield from export.export_chunks(session, source, query, form, address)
 
 
 def _export_query(

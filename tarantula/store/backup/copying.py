@@ -148,9 +148,14 @@ def digest_and_size(path: Path) -> tuple[int, str]:
     return size, digest_of(path, size)
 
 
+def draft_of(name: str) -> str:
+    """Return the name of a file while it is written."""
+    return f".{name}.part"
+
+
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file that appears whole or not at all."""
-    draft = path.with_name(f".{path.name}.part")
+    draft = path.with_name(draft_of(path.name))
     with draft.open("wb") as file:
         file.write(content)
         file.flush()

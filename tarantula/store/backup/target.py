@@ -37,6 +37,7 @@ from tarantula.store.backup.copying import (
     check_sizes,
     check_written,
     digest_of,
+    draft_of,
     open_original,
     pieces_of,
     write_whole,
@@ -46,6 +47,9 @@ from tarantula.store.backup.copying import (
 LAYOUT = 1
 """Version of the layout."""
 MARKER = "backup.json"
+LOCK = ".lock"
+BEFORE_MARKER = frozenset({LOCK, draft_of(MARKER)})
+"""Files that a directory may have whose creation was interrupted, as on a full disk."""
 POOL_INDEX = "files.jsonl"
 MANIFEST = "manifest.json"
 MANIFEST_DIGEST = "manifest.json.sha256"
@@ -127,14 +131,14 @@ class BackupDirectory:
             self.root.mkdir(parents=True, exist_ok=True)
             if marker.exists():
                 self.check()
-            elif any(self.root.iterdir()):
+            elif {path.name for path in self.root.iterdir()} - BEFORE_MARKER:
                 raise TarantulaError(
                     "{root} is not empty and is no directory of backups. Name another.", root=self.root
                 )
-            self.files.mkdir(exist_ok=True)
-            self.generations.mkdir(exist_ok=True)
             if not marker.exists():
                 write_whole(marker, json.dumps({"layout": LAYOUT}).encode())
+            self.files.mkdir(exist_ok=True)
+            self.generations.mkdir(exist_ok=True)
 
     def check(self) -> None:
         """Check that this is a directory of backups whose layout is known."""
@@ -157,7 +161,7 @@ class BackupDirectory:
         """Let one process at a time write here."""
         with ExitStack() as stack:
             with writing(self.root):
-                is_free = stack.enter_context(file_lock(self.root / ".lock"))
+                is_free = stack.enter_context(file_lock(self.root / LOCK))
             if not is_free:
                 raise ConflictError("Another process is writing to {root}. Try again when it is done.", root=self.root)
             yield

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
+from tarantula.core.deadlines import check_time
 from tarantula.core.messages import Message
 from tarantula.core.validation import MessageText
 from tarantula.models import Alert, AlertMemory, Event, Firing, Forgotten, Level, Series, Source
@@ -179,6 +180,7 @@ class AlertReplay:
     def run(self, steps: Iterable[AlertStep]) -> Iterator[ReplayFirings]:
         """Judge steps in order; yield the firings of each."""
         for at, values in steps:
+            check_time()
             fired = ReplayFirings()
             for group, group_values in values_by_group(self._terms, values).items():
                 is_new = group not in self.watches

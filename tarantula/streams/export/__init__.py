@@ -10,10 +10,11 @@ from tarantula.streams.export.formats import (
     parquet_chunks,
 )
 from tarantula.streams.export.prometheus import last_numbers, prometheus_text
-from tarantula.streams.export.rows import ExportQuery, select_export
+from tarantula.streams.export.rows import ExportQuery, SessionOpener, select_export
 
 __all__ = [
     "ExportQuery",
+    "SessionOpener",
     "StreamFormat",
     "atom_feed",
     "check_format",

@@ -2,62 +2,38 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import Any
 
-from sqlalchemy.orm import Session
-
+from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Source
 from tarantula.store.bulk import chunks
 from tarantula.streams.export.atom import atom_feed
 from tarantula.streams.export.prometheus import prometheus_text, selected_numbers
-from tarantula.streams.export.rows import ExportQuery, export_rows
+from tarantula.streams.export.rows import ExportQuery, SessionOpener, export_rows
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PARQUET_GROUP_ROWS = 50_000
 """Rows per row group, which is held in memory."""
 
 
-def csv_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def csv_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a header and a line for each row; times in UTC, values as stored."""
-    yield _lines([query.columns])
-    for some in chunks(export_rows(session, query)):
-        yield _lines((moment_of(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
+    yield csv_text([query.columns]).encode()
+    for some in chunks(export_rows(reading, query)):
+        yield csv_text((moment_of(row[0]).isoformat(), *row[1:]) for row in some).encode()
 
 
-def _lines(rows: Any) -> bytes:
-    written = StringIO()
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode()
-
-
-def _harmless(values: tuple[Any, ...]) -> Iterator[Any]:
-    """Prefix texts that a spreadsheet would run as a formula with '; numbers are unchanged."""
-    for value in values:
-        is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
-        yield f"'{value}" if is_formula else value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def json_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def json_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a list with one object per line; values are exact texts, ``number`` is a float."""
     yield b"["
     between = "\n"
-    for some in chunks(export_rows(session, query)):
+    for some in chunks(export_rows(reading, query)):
         lines = []
         for row in some:
             named = dict(zip(query.columns, (moment_of(row[0]).isoformat(), *row[1:]), strict=True))
@@ -78,7 +54,7 @@ class _ChunkBuffer(BytesIO):
         return data
 
 
-def parquet_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
+def parquet_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a Parquet file; times in UTC, values are exact texts, ``number`` is a float."""
     try:
         import pyarrow
@@ -88,7 +64,7 @@ def parquet_chunks(session: Session, query: ExportQuery) -> Iterator[bytes]:
     schema = pyarrow.schema([(column, _type(pyarrow, column)) for column in query.columns])
     outlet = _ChunkBuffer()
     with parquet.ParquetWriter(pyarrow.PythonFile(outlet, mode="w"), schema) as writer:
-        for some in chunks(export_rows(session, query), PARQUET_GROUP_ROWS):
+        for some in chunks(export_rows(reading, query), PARQUET_GROUP_ROWS):
             columns = [list(column) for column in zip(*some, strict=True)]
             arrays = [pyarrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
@@ -122,7 +98,7 @@ class StreamFormat(StrEnum):
         }[self]
 
 
-_OF_ROWS: dict[StreamFormat, Callable[[Session, ExportQuery], Iterator[bytes]]] = {
+_OF_ROWS: dict[StreamFormat, Callable[[SessionOpener, ExportQuery], Iterator[bytes]]] = {
     StreamFormat.CSV: csv_chunks,
     StreamFormat.JSON: json_chunks,
     StreamFormat.PARQUET: parquet_chunks,
@@ -141,12 +117,18 @@ def check_format(query: ExportQuery, form: StreamFormat) -> None:
 
 
 def export_chunks(
-    session: Session, source: Source, query: ExportQuery, form: StreamFormat, address: str = ""
+    reading: SessionOpener, source: Source, query: ExportQuery, form: StreamFormat, address: str = ""
 ) -> Iterator[bytes]:
-    """Yield the export in chunks; *address* is the URL at which a feed will be available."""
+    """Yield the export in chunks, with no session open between two of them.
+
+    *address* is the URL at which a feed will be available.
+    """
     if form in _OF_ROWS:
-        yield from _OF_ROWS[form](session, query)
-    elif form is StreamFormat.ATOM:
-        yield atom_feed(session, source, query, address)
-    else:
-        yield prometheus_text(selected_numbers(session, query))
+        yield from _OF_ROWS[form](reading, query)
+        return
+    with reading() as session:
+        if form is StreamFormat.ATOM:
+            whole = atom_feed(session, source, query, address)
+        else:
+            whole = prometheus_text(selected_numbers(session, query))
+    yield whole

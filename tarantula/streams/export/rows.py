@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -20,6 +21,8 @@ from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain
 
+SessionOpener = Callable[[], AbstractContextManager[Session]]
+"""Opens a session for one query: none is open while a reader takes what was read."""
 ROWS_PER_QUERY = 2000
 EVENT_COLUMNS = ("at", "field", "row", "value", "number", "read")
 LEVEL_COLUMNS = (
@@ -87,36 +90,46 @@ def select_export(
     )
 
 
-def export_rows(session: Session, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of each series, oldest first, with exact values."""
+def export_rows(reading: SessionOpener, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+    """Yield the rows of each series, oldest first, with exact values; each page is read in a session of its own."""
     for series in query.series:
         if query.grain is Grain.EVENT:
-            yield from _events(session, series, query)
+            yield from _events(reading, series, query)
         else:
-            yield from _levels(session, series, query)
+            yield from _levels(reading, series, query)
 
 
-def _events(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+def _events(reading: SessionOpener, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
     begin = query.begin
-    while rows := query_rows(session, _EVENTS, series.id, begin, query.end, ROWS_PER_QUERY):
+    while rows := _page(reading, series.id, begin, query.end):
         for at, value, number, read in rows:
             yield at, series.field, series.row, value, number, read
         begin = rows[-1][0] + 1
 
 
-def _levels(session: Session, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
+def _page(reading: SessionOpener, series_id: int, begin: int, end: int) -> list[Any]:
+    with reading() as session:
+        return list(query_rows(session, _EVENTS, series_id, begin, end, ROWS_PER_QUERY))
+
+
+def _levels(reading: SessionOpener, series: ExportSeries, query: ExportQuery) -> Iterator[tuple[Any, ...]]:
     """Yield whole buckets; stale ones are computed on the fly, and deleted ones are not replaced by coarser ones."""
     calendar, grain = calendar_of(series.zone), query.grain
-    stretch = SeriesRows(session, series.id).time_range(forgotten_before(session, series.id))
+    with reading() as session:
+        stretch = SeriesRows(session, series.id).time_range(forgotten_before(session, series.id))
     if stretch is None:
         return
     begin = calendar.start_of(max(query.begin, stretch[0]), grain)
     last = min(query.end, stretch[1])
-    while (found := _next(session, series.id, grain, begin)) is not None and found < last:
-        begin = calendar.start_of(found, grain)
-        end = calendar.start_of(begin + ROWS_PER_QUERY * SHORTEST_BUCKETS[grain], grain)
-        end = min(end, calendar.end_of(calendar.start_of(last - 1, grain), grain))
-        parts = WindowCover(session, series.id, calendar, counting=True).parts(grain, begin, end)
+    while True:
+        with reading() as session:
+            found = _next(session, series.id, grain, begin)
+            if found is None or found >= last:
+                return
+            begin = calendar.start_of(found, grain)
+            end = calendar.start_of(begin + ROWS_PER_QUERY * SHORTEST_BUCKETS[grain], grain)
+            end = min(end, calendar.end_of(calendar.start_of(last - 1, grain), grain))
+            parts = list(WindowCover(session, series.id, calendar, counting=True).parts(grain, begin, end))
         fine = (part for part in parts if part.grain <= grain)
         for start, some in groupby(fine, lambda part: calendar.start_of(part.start, grain)):
             yield start, series.field, series.row, *_said(merge_summaries([part.summary for part in some]))

@@ -15,8 +15,9 @@ from tarantula.streams.alerts.condition import MAX_CONDITION_CHARS, AlertRule
 from tarantula.streams.alerts.config import MAX_ALERT_NAME_CHARS
 from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.api.common import Cursor, Limit, Number, RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 SourceName = Annotated[str, Field(max_length=200)]
 Duration = Annotated[int | str | None, Field(description="Seconds, or 10m, 2h, 1d.")]

@@ -19,7 +19,6 @@ from starlette.types import Scope
 from tarantula.accounts.roles import NotAllowed
 from tarantula.core.errors import (
     ConflictError,
-    DatabaseUnavailableError,
     NotFoundError,
     TarantulaError,
     UnusableError,
@@ -29,6 +28,7 @@ from tarantula.core.validation import detail_messages
 from tarantula.services.context import ServiceContext
 from tarantula.services.pagination import MAX_PAGE_ROWS, ResultPage, read_cursor, write_cursor
 from tarantula.web.auth import SESSION_COOKIE, Authenticator
+from tarantula.web.limits import error_response, error_status, retry_headers
 
 T = TypeVar("T")
 
@@ -37,7 +37,10 @@ MAX_JSON_NUMBER = 2**53 - 1
 
 _token = HTTPBearer(auto_error=False, scheme_name="token", description="A token: see docs/people.md.")
 _session = APIKeyCookie(
-    name=SESSION_COOKIE, auto_error=False, scheme_name="session", description="The session cookie of a browser."
+    name=SESSION_COOKIE,
+    auto_error=False,
+    scheme_name="session",
+    description="The session cookie of a browser; by https with the prefix __Host-.",
 )
 
 
@@ -57,11 +60,12 @@ ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     413: {"model": ApiError, "description": "The request is too large."},
     422: {"model": ApiError, "description": "A value is missing or invalid."},
     451: {"model": ApiError, "description": "The URL is taken down or under embargo."},
-    503: {"model": ApiError, "description": "The database is not available."},
+    429: {"model": ApiError, "description": "Too many requests: see `Retry-After`."},
+    503: {"model": ApiError, "description": "The database is not available, the server is busy, or it took too long."},
 }
 
 
-def request_context(request: Request) -> ServiceContext:
+async def request_context(request: Request) -> ServiceContext:
     """Return the service context of the request's account; raise 401 without an account."""
     person = request.state.person
     if person is None:
@@ -124,7 +128,7 @@ Number = Annotated[int, Path(ge=1, le=2**31 - 1)]
 
 ERROR_STATUS = (
     *((NotAllowed, 403), (NotFoundError, 404), (ConflictError, 409), (WithheldError, 451)),
-    *((DatabaseUnavailableError, 503), (UnusableError, 503), (TarantulaError, 400)),
+    *((UnusableError, 503), (TarantulaError, 400)),
 )
 """Status of each exception class; the first match counts."""
 HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
@@ -138,8 +142,16 @@ def add_error_handlers(app: FastAPI) -> None:
     app.add_api_route("/api/{rest:path}", _not_found, methods=HTTP_METHODS, include_in_schema=False)
 
 
+def add_page_error_handler(app: FastAPI) -> None:
+    """Register the handler of errors for which there is no page, such as a database that is away."""
+    app.add_exception_handler(TarantulaError, _service_error)
+
+
 async def _service_error(request: Request, error: Exception) -> Response:
-    status = next(status for kind, status in ERROR_STATUS if isinstance(error, kind))
+    assert isinstance(error, TarantulaError)
+    status = error_status(error, next(status for kind, status in ERROR_STATUS if isinstance(error, kind)))
+    if headers := retry_headers(error):
+        return error_response(request.scope, str(error), status, headers)
     fields = {field: sentence for field, sentence in getattr(error, "fields", {}).items() if field}
     return JSONResponse({"detail": str(error), **({"fields": fields} if fields else {})}, status)
 

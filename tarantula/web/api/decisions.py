@@ -10,8 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from tarantula.services import validation
 from tarantula.services.validation import ItemAttention
 from tarantula.web.api.common import RequestContext, Urn
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(tags=["decisions"])
+router = APIRouter(tags=["decisions"], route_class=PooledRoute)
 
 
 class AttributeModel(BaseModel):

@@ -12,8 +12,9 @@ from tarantula.services.diff import ItemDifferences, compare_items
 from tarantula.services.documents import MAX_STATE, MIN_STATE, DocumentDetail, DocumentFilters, DocumentSummary
 from tarantula.services.pagination import ResultPage
 from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(tags=["documents"], route_class=PooledRoute)
 
 DocumentNumber = Annotated[int, Path(ge=1, le=2**63 - 1, description="The `id` of a document.")]
 
@@ -49,7 +50,7 @@ def list_links_in(
     return documents.documents_linking_to(context, urn, number, limit, after)
 
 
-differences_router = APIRouter(tags=["differences"])
+differences_router = APIRouter(tags=["differences"], route_class=PooledRoute)
 
 
 class DiffPieceRow(BaseModel):

@@ -7,8 +7,9 @@ from fastapi import APIRouter
 from tarantula.services import fixity
 from tarantula.services.fixity import FixityTotals, ItemFiles
 from tarantula.web.api.common import RequestContext, Urn
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(tags=["files"])
+router = APIRouter(tags=["files"], route_class=PooledRoute)
 
 
 @router.get("/items/{urn}/files", summary="The files of an item")

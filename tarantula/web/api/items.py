@@ -18,8 +18,9 @@ from tarantula.services.items import ExportRow, ItemDetail
 from tarantula.services.pagination import ResultPage
 from tarantula.store.listings import ItemRow
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, Urn
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 CSV_TYPE = "text/csv"
 CSV_RESPONSE: dict[int | str, dict[str, Any]] = {200: {"content": {CSV_TYPE: {"schema": {"type": "string"}}}}}
@@ -158,7 +159,7 @@ def show_reports_as_csv(context: RequestContext, name: Name, table: ReportTableN
     return Response(reports.publication_csv(reports.publication_reports(context, name), table), media_type=CSV_TYPE)
 
 
-exports_router = APIRouter(tags=["exports"])
+exports_router = APIRouter(tags=["exports"], route_class=PooledRoute)
 
 WACZ_TYPE = "application/wacz+zip"
 

@@ -29,6 +29,7 @@ from tarantula.services.overview import InstallationMetrics, collect_metrics
 from tarantula.streams.export.prometheus import METRIC_HELP, METRIC_LABELS
 from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES, RequestContext
 from tarantula.web.auth import Authenticator
+from tarantula.web.limits import PooledRoute
 
 REGISTRY = CollectorRegistry()
 REQUESTS = Counter(
@@ -113,7 +114,7 @@ def _gauge(name: str, help_text: str, labels: list[str], values: Mapping[Any, fl
     return family
 
 
-router = APIRouter(tags=["watching"])
+router = APIRouter(tags=["watching"], route_class=PooledRoute)
 
 
 class Health(BaseModel):
@@ -145,7 +146,7 @@ def metrics(context: RequestContext) -> Response:
 
 def _database_answers(authenticator: Authenticator) -> bool:
     try:
-        with authenticator.database.reading() as session:
+        with authenticator.health.reading() as session:
             return bool(session.scalar(text("SELECT 1")))
     except TarantulaError:
         return False

@@ -15,8 +15,9 @@ from tarantula.services.accounts import AccountRow, AuditRow, AuditVerification
 from tarantula.services.pagination import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 Password = Annotated[str, Field(min_length=MIN_PASSWORD_LENGTH, max_length=MAX_PASSWORD_LENGTH)]
 
@@ -103,6 +104,12 @@ def remove_account(
     """Remove an account with its sessions and tokens. Its sources, views and alerts go to `give_to`; without it they
     are deleted, except public sources, which the installation keeps. For administrators."""
     accounts.remove_account(context, name, give_to)
+
+
+@router.delete("/people/{name}/factors", summary="Remove second factors", status_code=204, tags=["people"])
+def reset_factors(context: RequestContext, name: Name) -> None:
+    """Remove the second factors of an account whose owner has lost them, and end its sessions. For administrators."""
+    accounts.reset_factors(context, name)
 
 
 @router.get("/tokens", summary="Tokens", tags=["people"])

@@ -13,8 +13,9 @@ from tarantula.services import publications
 from tarantula.services.pagination import ResultPage
 from tarantula.services.publications import PublicationRow, UrlVerdict
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, page_of
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 TOML_TYPE = "application/toml"
 MAX_TRIED_URLS = 200

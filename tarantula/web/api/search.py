@@ -12,8 +12,9 @@ from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, Sea
 from tarantula.services import search, suggestions
 from tarantula.services.search import SearchPanel
 from tarantula.web.api.common import Number, RequestContext, Urn
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 
 class SuggestRequest(BaseModel, extra="forbid"):

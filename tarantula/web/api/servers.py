@@ -12,8 +12,9 @@ from tarantula.services import servers
 from tarantula.services.pagination import ResultPage
 from tarantula.services.servers import ItemServerRow
 from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn, page_of
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(tags=["servers"])
+router = APIRouter(tags=["servers"], route_class=PooledRoute)
 
 Server = Annotated[str, Path(max_length=270, description="A host name, with the port if it is not the default.")]
 MAX_INTEGER = 2**31 - 1

@@ -16,8 +16,9 @@ from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.sources.retention import Grain
 from tarantula.web.api.common import MAX_JSON_NUMBER, Cursor, Limit, Number, RequestContext, page_of
+from tarantula.web.limits import PooledRoute, iterate_in_pool
 
-router = APIRouter(tags=["streams"])
+router = APIRouter(tags=["streams"], route_class=PooledRoute)
 
 MAX_SOURCES = 10_000
 SourceName = Annotated[str, Path(max_length=200, description="The source.")]
@@ -126,7 +127,7 @@ def dismiss_aside(context: RequestContext, name: SourceName, number: Number) -> 
     values.decide_put_aside(context, name, number, AsideDecision.DISMISSED)
 
 
-exports_router = APIRouter(tags=["streams"])
+exports_router = APIRouter(tags=["streams"], route_class=PooledRoute)
 
 GRAINS = tuple(grain.name.lower() for grain in Grain)
 GrainName = Literal["event", "minute", "hour", "day", "month", "year"]
@@ -169,4 +170,4 @@ def export_source(
     query = ExportSelection(field, row, Grain(GRAINS.index(grain)), begin, end)
     pieces = values.export_chunks(context, name, ending, query, str(request.url))
     headers = {"Content-Disposition": f'attachment; filename="{name}.{ending}"'} if ending not in INLINE_FORMATS else {}
-    return StreamingResponse(pieces, media_type=ending.media_type, headers=headers)
+    return StreamingResponse(iterate_in_pool(pieces), media_type=ending.media_type, headers=headers)

@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 from tarantula.services import document_types
 from tarantula.services.document_types import ProfileRow, TypeRow
 from tarantula.web.api.common import Name, RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 WordList = Annotated[list[Annotated[str, Field(max_length=200)]], Field(max_length=1000)]
 Description = Annotated[str, Field(max_length=200)]

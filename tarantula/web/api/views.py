@@ -12,8 +12,9 @@ from tarantula.services.streams.views import ViewRow
 from tarantula.streams.views.config import ViewConfig
 from tarantula.streams.views.projection import MAX_TRACK_POINTS, ViewProjection
 from tarantula.web.api.common import MAX_JSON_NUMBER, Number, RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter(tags=["views"])
+router = APIRouter(tags=["views"], route_class=PooledRoute)
 
 ViewFields = Annotated[dict[str, Any], Body(description="Fields of a view, as in `ViewConfig`.")]
 WindowEdge = Annotated[int, Query(ge=0, le=MAX_JSON_NUMBER, description="Microseconds since 1970.")]

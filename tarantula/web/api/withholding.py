@@ -10,8 +10,9 @@ from pydantic import BaseModel, Field
 from tarantula.services import withholding
 from tarantula.services.withholding import WithholdingResult, WithholdingRow
 from tarantula.web.api.common import RequestContext
+from tarantula.web.limits import PooledRoute
 
-router = APIRouter()
+router = APIRouter(route_class=PooledRoute)
 
 MAX_URLS = 1000
 Url = Annotated[str, Field(max_length=8000)]

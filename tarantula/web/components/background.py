@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import ParamSpec, TypeVar
@@ -12,6 +11,7 @@ from nicegui import ui
 from tarantula.core.errors import TarantulaError
 from tarantula.web.i18n import _, language, set_language
 from tarantula.web.layout import show_error
+from tarantula.web.limits import PAGES, run_in_pool
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -20,8 +20,8 @@ Result = TypeVar("Result")
 async def run_in_thread(
     call: Callable[Parameters, Result], *args: Parameters.args, **kwargs: Parameters.kwargs
 ) -> Result:
-    """Call a blocking function in a thread."""
-    return await asyncio.to_thread(call, *args, **kwargs)
+    """Call a blocking function in a thread for open pages, within the time budget of a request."""
+    return await run_in_pool(PAGES, call, *args, **kwargs)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from tarantula.services import accounts, tokens
 from tarantula.services.accounts import AccountRow
 from tarantula.services.context import ServiceContext
 from tarantula.services.tokens import NewToken, TokenRow
+from tarantula.web.auth import FACTORS_PAGE
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import subheading
 from tarantula.web.components.forms import dialog, dialog_buttons, password_field, select_field, text_field
@@ -103,7 +104,13 @@ def account_page(context: ServiceContext) -> None:
         ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
-    _password(context)
+    if accounts.has_password(context):
+        _password(context)
+        subheading(_("Second factors"))
+        ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
+        ui.link(_("Authenticator app, security keys and recovery codes"), FACTORS_PAGE)
+    else:
+        ui.label(_("This account has no password: the provider of the logins has it."))
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")
@@ -148,10 +155,12 @@ def people_page(context: ServiceContext) -> None:
         TableColumn("role", _("Role")),
         TableColumn("created_at", _("Created")),
         TableColumn("disabled_at", _("Disabled since")),
+        TableColumn("factors", _("Second factors")),
         TableColumn("do", _("Actions")),
     ]
     table = data_table(columns, [_row(row) for row in rows], _("People"), key="name")
     table.on("edit", lambda event: _edit_dialog(context, event))
+    table.on("reset", lambda event: _reset_dialog(context, str(event.args["name"])))
     table.on("remove", lambda event: _removal_dialog(context, event, [row.name for row in rows]))
     subheading(_("Tokens"))
     token_list(context, tokens.list_tokens(context), "/people")
@@ -166,12 +175,36 @@ def _row(account: AccountRow) -> dict[str, Any]:
         "created_at": format_moment(account.created_at),
         "disabled_at": format_moment(account.disabled_at),
         "is_disabled": account.disabled_at is not None,
+        "factors": ", ".join(_(FACTOR_LABELS[kind]) for kind in account.second_factors),
         "do": "",
         "do_buttons": [
             {"icon": "edit", "label": _("Edit"), "says": _("Edit {name}", name=name), "event": "edit"},
+            *([_reset_button(name)] if account.second_factors else []),
             {"icon": "delete", "label": _("Remove"), "says": _("Remove {name}", name=name), "event": "remove"},
         ],
     }
+
+
+FACTOR_LABELS = {"totp": mark("app"), "key": mark("security key")}
+
+
+def _reset_button(name: str) -> dict[str, str]:
+    says = _("Remove the second factors of {name}", name=name)
+    return {"icon": "lock_reset", "label": _("Remove second factors"), "says": says, "event": "reset"}
+
+
+def _reset_dialog(context: ServiceContext, name: str) -> None:
+    async def reset() -> None:
+        with notify_errors():
+            await run_in_thread(accounts.reset_factors, context, name)
+            ui.navigate.to("/people")
+
+    with dialog(_("Remove the second factors of {name}", name=name)) as prompt:
+        ui.label(
+            _("For a person who has lost them. The sessions of the account end; the password alone is enough then.")
+        )
+        dialog_buttons(prompt, _("Remove"), reset, "lock_reset")
+    prompt.open()
 
 
 def _roles() -> dict[str, str]:

@@ -11,12 +11,13 @@ from tarantula.accounts.roles import Role
 from tarantula.services import accounts
 from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
-from tarantula.web.components.background import notify_errors, run_in_thread
+from tarantula.web.components.background import notify_errors
 from tarantula.web.components.forms import text_field
 from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import format_moment
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
+from tarantula.web.limits import SLOW, run_in_pool
 
 ROWS_PER_PAGE = 100
 
@@ -56,7 +57,7 @@ def _filters(who: str, subject: str) -> None:
 def _verification(context: ServiceContext) -> None:
     async def verify() -> None:
         with notify_errors():
-            found = await run_in_thread(accounts.verify_audit, context)
+            found = await run_in_pool(SLOW, accounts.verify_audit, context)
             result.text = _(found.problem) if found.problem else _("The log is whole. Head: {head}", head=found.head)
 
     with ui.row().classes("items-center"):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
-
 from nicegui import Client, ui
 from nicegui.events import KeyEventArguments
 
@@ -13,6 +11,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services import validation, walkthrough
 from tarantula.services.context import ServiceContext
 from tarantula.services.walkthrough import WalkthroughPage
+from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import section, small_table, text_element
 from tarantula.web.components.items import browse_path, fact_list, item_navigation, review_list, state_label
 from tarantula.web.format import format_moment, format_number
@@ -168,7 +167,7 @@ class BrowsePanels:
 
     async def _compare(self, page_view: WalkthroughPage) -> TextDiff:
         """Return the differences of a page and mark them in its frame, unless another page is shown by now."""
-        difference = await to_thread(
+        difference = await run_in_thread(
             walkthrough.compare_with_previous, self._context, page_view.urn, page_view.document_id
         )
         if page_view is self._page:
@@ -176,7 +175,7 @@ class BrowsePanels:
         return difference
 
     async def _show_review_list(self, page_view: WalkthroughPage, container: ui.element) -> None:
-        found = await to_thread(validation.item_attention, self._context, page_view.urn)
+        found = await run_in_thread(validation.item_attention, self._context, page_view.urn)
         set_language(self._language)
         container.clear()
         with container:
@@ -234,7 +233,7 @@ class ItemBrowser:
             self._notice.text = _("There is no further page.")
             return
         try:
-            page_view = await to_thread(walkthrough.get_page, self._context, self._urn, document_id)
+            page_view = await run_in_thread(walkthrough.get_page, self._context, self._urn, document_id)
         except TarantulaError as error:
             self._notice.text = _(str(error))
             return
@@ -275,7 +274,7 @@ class ItemBrowser:
             set_language(self._language)
             self._notice.text = _("This link leaves the item: {url}", url=message.text)
         elif message.kind == "place":
-            shown = await to_thread(walkthrough.document_at_replay_path, self._context, self._urn, message.text)
+            shown = await run_in_thread(walkthrough.document_at_replay_path, self._context, self._urn, message.text)
             if shown is not None and self._page is not None and shown != self._page.document_id:
                 await self.go(shown, followed=True)
 

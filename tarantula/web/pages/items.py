@@ -32,6 +32,7 @@ from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.format import BABEL_LOCALES, format_moment, format_number, format_size
 from tarantula.web.i18n import _, language, mark, translate_reason
 from tarantula.web.layout import heading, page
+from tarantula.web.limits import SLOW, run_in_pool
 from tarantula.web.live import LIVE_SCRIPT
 
 
@@ -177,7 +178,7 @@ async def _convert(context: ServiceContext, urn: str) -> None:
 
 async def _confirm_removal(context: ServiceContext, urn: str) -> None:
     with notify_errors():
-        plan = await run_in_thread(items.removal_plan, context, urn)
+        plan = await run_in_pool(SLOW, items.removal_plan, context, urn)
         _removal_dialog(context, plan).open()
 
 

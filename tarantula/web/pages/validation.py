@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from asyncio import to_thread
 from collections.abc import Awaitable, Callable
 
 from nicegui import ui
@@ -15,6 +14,7 @@ from tarantula.core.states import Validation
 from tarantula.services import validation
 from tarantula.services.context import ServiceContext
 from tarantula.services.validation import ItemAttention
+from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import section, small_table
 from tarantula.web.components.items import fact_list, item_navigation, item_path, review_list
 from tarantula.web.format import format_moment, format_number, format_share, format_size
@@ -52,9 +52,9 @@ def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided:
             return
         try:
             if decision == Validation.VALID:
-                await to_thread(validation.validate, context, urn, reason, anyway is not None)
+                await run_in_thread(validation.validate, context, urn, reason, anyway is not None)
             else:
-                await to_thread(validation.reject, context, urn, reason)
+                await run_in_thread(validation.reject, context, urn, reason)
         except TarantulaError as error:
             sentence.text = _(str(error))
             return
@@ -96,8 +96,8 @@ def validate_page(context: ServiceContext, urn: str) -> None:
     async def fill() -> None:
         set_language(reader_language)
         try:
-            attention = await to_thread(validation.item_attention, context, urn)
-            history = await to_thread(validation.list_decisions, context, urn)
+            attention = await run_in_thread(validation.item_attention, context, urn)
+            history = await run_in_thread(validation.list_decisions, context, urn)
         except TarantulaError as error:
             contents.clear()
             with contents:

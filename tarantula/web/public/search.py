@@ -16,6 +16,7 @@ from tarantula.services import search, suggestions
 from tarantula.services.context import ServiceContext
 from tarantula.web.format import format_moment, format_number
 from tarantula.web.i18n import LANGUAGES, _, language, mark, translate_reason
+from tarantula.web.limits import PooledRoute, error_status, retry_headers
 from tarantula.web.middleware import templates_with_nonces
 from tarantula.web.public.results import (
     ResultsQuery,
@@ -54,7 +55,7 @@ ORDER_LABELS = {
     SearchOrder.NEWEST: mark("Newest first"),
 }
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter(include_in_schema=False, route_class=PooledRoute)
 
 
 @router.get("/search")
@@ -69,7 +70,9 @@ def show_search(request: Request, q: str = "", page: str = "1", order: str = "be
     try:
         return render(request, "search.html", {**values, **_search_results(context_of(request), query)})
     except TarantulaError as error:
-        return render(request, "search.html", {**values, "found": None, "complaint": _(str(error))}, 503)
+        answer = render(request, "search.html", {**values, "found": None, "complaint": _(str(error))}, 503)
+        answer.headers.update(retry_headers(error))
+        return answer
 
 
 @router.get("/search/complete")
@@ -90,7 +93,7 @@ def show_copy(request: Request, urn: str, number: str) -> Response:
         return RedirectResponse(copy_address(request, urn, document), 303)
     except TarantulaError as error:
         # RFC 7725: unavailable for legal reasons.
-        status = 451 if isinstance(error, WithheldError) else 404
+        status = 451 if isinstance(error, WithheldError) else error_status(error, 404)
         return render(request, "message.html", {"title": _("Search"), "complaint": _(str(error))}, status)
 
 
@@ -127,7 +130,8 @@ def submit_suggestion(request: Request, url: Annotated[str, Form()] = "") -> Res
     except AlreadyCollected as error:
         return RedirectResponse(_address(error.urn, error.document), 303)
     except TarantulaError as error:
-        return render(request, "suggest.html", {"url": url[:10_000], "complaint": _(str(error))}, 400)
+        page = {"url": url[:10_000], "complaint": _(str(error))}
+        return render(request, "suggest.html", page, error_status(error, 400))
     return RedirectResponse(_address(suggestion.urn, suggestion.document), 303)
 
 
@@ -137,7 +141,8 @@ def suggestion_status(request: Request, urn: str, number: str) -> Response:
     try:
         found = suggestions.get_suggestion(context_of(request), urn, parse_document_number(number))
     except TarantulaError as error:
-        return render(request, "suggest.html", {"url": "", "complaint": _(str(error))}, 404)
+        page = {"url": "", "complaint": _(str(error))}
+        return render(request, "suggest.html", page, error_status(error, 404))
     search_address = ResultsQuery(f'url:"{found.url}"').address
     return render(
         request,

@@ -22,6 +22,7 @@ from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.foreign_loads import without_foreign_loads
 from tarantula.links.source import end_of_prologue
 from tarantula.services.replay import ReplayService
+from tarantula.web.limits import error_status, in_request_pool, retry_headers
 from tarantula.web.replay.security import (
     STATIC_POLICY,
     WRAPPER_POLICY,
@@ -75,10 +76,10 @@ def create_replay_app(
     app = Starlette(
         routes=[
             Route(TELL_SCRIPT, endpoints.script),
-            Route(f"{prefix}/copy/{{path:path}}", endpoints.copy),
-            Route(f"{prefix}/document/{{number:int}}", endpoints.document),
-            Route(f"{prefix}/page/{{number:int}}", endpoints.page),
-            Route(f"{prefix}/original/{{number:int}}", endpoints.original),
+            Route(f"{prefix}/copy/{{path:path}}", in_request_pool(endpoints.copy)),
+            Route(f"{prefix}/document/{{number:int}}", in_request_pool(endpoints.document)),
+            Route(f"{prefix}/page/{{number:int}}", in_request_pool(endpoints.page)),
+            Route(f"{prefix}/original/{{number:int}}", in_request_pool(endpoints.original)),
             *more,
         ],
         exception_handlers={WithheldError: _withheld, TarantulaError: _not_found},
@@ -174,4 +175,5 @@ async def _withheld(request: Request, error: Exception) -> Response:
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    return PlainTextResponse(str(error), 404)
+    assert isinstance(error, TarantulaError)
+    return PlainTextResponse(str(error), error_status(error, 404), retry_headers(error))
