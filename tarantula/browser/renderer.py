@@ -45,6 +45,8 @@ MAX_CACHED_RESPONSES = 500
 """Responses (scripts, styles) cached from page to page."""
 SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
 """Not loaded, since they do not change the links of a page; the collector fetches them as documents."""
+BROWSER_ERRORS = (PlaywrightError, TimeoutError, RuntimeError)
+"""Errors of scrapy-playwright; the last one if a script has started a download."""
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -71,7 +73,7 @@ class PageRenderer(Component):
             document.rendered = await self._open(document)
         except (FetchAbandoned, LocalResourceError):
             raise
-        except (DownloadError, PlaywrightError, TimeoutError) as error:
+        except (DownloadError, *BROWSER_ERRORS) as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
             document.why = document.why.with_note(Reason.of("not_rendered", problem=problem))
             self.count("render/failed_count")

@@ -19,7 +19,7 @@ from playwright.async_api import Request as Asked
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
-from tarantula.browser.renderer import SKIPPED_RESOURCES, intercept, wait_until_idle
+from tarantula.browser.renderer import BROWSER_ERRORS, SKIPPED_RESOURCES, intercept, wait_until_idle
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
 from tarantula.fetch.chromium import browser_response, log_isolation, page_settings
@@ -72,7 +72,7 @@ class SourceRenderer(Component):
             response = await asyncio.wait_for(self.engine.download_async(request), visit.config.timeout)
             self.count("render/page_count")
             return str(response.text).encode()
-        except (PlaywrightError, TimeoutError) as error:
+        except BROWSER_ERRORS as error:
             problem = (str(error).strip() or "it took too long").splitlines()[0]
             said = f"The browser could not render it: {opened.step}{problem}."
             self.count("render/failed_count")

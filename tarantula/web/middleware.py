@@ -157,9 +157,7 @@ class TrustedHostMiddleware:
         if self._hosts.accepts(host, (scope.get("server") or ("",))[0]):
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            answer = JSONResponse(
-                {"detail": str(untrusted_host(host))}, HTTPStatus.MISDIRECTED_REQUEST, REFUSAL_HEADERS
-            )
+            answer = JSONResponse({"detail": str(untrusted_host(host))}, HTTPStatus.MISDIRECTED_REQUEST)
             await answer(scope, receive, send)
         else:
             await receive()
