@@ -10,18 +10,20 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import OrderedDict, defaultdict
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
+from playwright.async_api import BrowserContext, Page, Route, WebSocketRoute
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Page, Route, WebSocketRoute
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
 from tarantula.core.reasons import Reason
 from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.chromium import browser_response
+from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_response, log_isolation
 from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
@@ -43,6 +45,8 @@ MAX_CACHED_RESPONSES = 500
 """Responses (scripts, styles) cached from page to page."""
 SKIPPED_RESOURCES = frozenset({"image", "media", "font"})
 """Not loaded, since they do not change the links of a page; the collector fetches them as documents."""
+BROWSER_ERRORS = (PlaywrightError, TimeoutError, RuntimeError)
+"""Errors of scrapy-playwright; the last one if a script has started a download."""
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
 
 
@@ -56,6 +60,7 @@ class PageRenderer(Component):
         self._cache: OrderedDict[tuple[str, str], dict[str, Any] | None] = OrderedDict()
         self._server_locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         crawler.signals.connect(self._forget, memory_low)
+        log_isolation()
 
     def _forget(self) -> None:
         self._cache.clear()
@@ -68,7 +73,7 @@ class PageRenderer(Component):
             document.rendered = await self._open(document)
         except (FetchAbandoned, LocalResourceError):
             raise
-        except (DownloadError, PlaywrightError, TimeoutError) as error:
+        except (DownloadError, *BROWSER_ERRORS) as error:
             problem = (str(error).strip() or type(error).__name__).splitlines()[0]
             document.why = document.why.with_note(Reason.of("not_rendered", problem=problem))
             self.count("render/failed_count")
@@ -102,8 +107,7 @@ class PageRenderer(Component):
             with suppress(PlaywrightError):
                 await self._handle_route(route, document)
 
-        await page.route("**", handle)
-        await page.route_web_socket("**", close_web_socket)
+        await intercept(page, handle)
 
     async def _handle_route(self, route: Route, document: CollectedDocument) -> None:
         asked = route.request
@@ -161,6 +165,29 @@ class PageRenderer(Component):
             self._cache.popitem(last=False)
 
 
+_contexts: WeakSet[BrowserContext] = WeakSet()
+"""Browser contexts in which all windows are closed to the network."""
+
+
+async def abort_request(route: Route) -> None:
+    """Refuse a request without a text."""
+    with suppress(PlaywrightError):
+        await route.abort()
+
+
+async def intercept(page: Page, handle: Callable[[Route], Awaitable[None]]) -> None:
+    """Have all requests of a page answered by *handle*; close web sockets and the windows that it opens."""
+    if page.context not in _contexts:
+        _contexts.add(page.context)
+        # Requests of a window that a script opens come here before it is closed.
+        await page.context.route("**", abort_request)
+        await page.context.route_web_socket("**", close_web_socket)
+    await page.add_init_script(ONLINE_SCRIPT)
+    await page.route("**", handle)
+    await page.route_web_socket("**", close_web_socket)
+    page.on("popup", close_window)
+
+
 async def wait_until_idle(page: Page) -> None:
     """Wait until the page makes no more requests, or `SETTLE_SECONDS` are over."""
     with suppress(PlaywrightError):
@@ -170,3 +197,8 @@ async def wait_until_idle(page: Page) -> None:
 def close_web_socket(socket: WebSocketRoute) -> None:
     """Close a web socket, which would bypass the collector."""
     asyncio.ensure_future(socket.close())  # noqa: RUF006  ends with the page
+
+
+def close_window(page: Page) -> None:
+    """Close a window that a script has opened: its requests would not come to the collector."""
+    asyncio.ensure_future(page.close())  # noqa: RUF006  ends with the browser

@@ -19,16 +19,18 @@ from playwright.async_api import Request as Asked
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
-from tarantula.browser.renderer import SKIPPED_RESOURCES, close_web_socket, wait_until_idle
+from tarantula.browser.renderer import BROWSER_ERRORS, SKIPPED_RESOURCES, intercept, wait_until_idle
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.chromium import browser_response, page_settings
+from tarantula.fetch.chromium import browser_response, log_isolation, page_settings
 from tarantula.fetch.errors import DownloadError, InvalidResponse
 from tarantula.streams.reading.answers import redirect_location
 from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tarantula.streams.sources.request import fill_variables, redact_secrets
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from tarantula.fetch.exchange import Exchange
     from tarantula.streams.reading.reader import StreamReader
     from tarantula.streams.reading.visits import StreamVisit
@@ -46,6 +48,10 @@ class SourceRenderer(Component):
     """Renders the pages of sources."""
 
     collection: StreamReader
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        log_isolation()
 
     async def render(self, visit: StreamVisit, exchange: Exchange) -> bytes:
         """Return the HTML of a page after the steps of the source."""
@@ -66,7 +72,7 @@ class SourceRenderer(Component):
             response = await asyncio.wait_for(self.engine.download_async(request), visit.config.timeout)
             self.count("render/page_count")
             return str(response.text).encode()
-        except (PlaywrightError, TimeoutError) as error:
+        except BROWSER_ERRORS as error:
             problem = (str(error).strip() or "it took too long").splitlines()[0]
             said = f"The browser could not render it: {opened.step}{problem}."
             self.count("render/failed_count")
@@ -96,8 +102,7 @@ class _Opened:
             with suppress(PlaywrightError):
                 await self._answer(route)
 
-        await page.route("**", answer)
-        await page.route_web_socket("**", close_web_socket)
+        await intercept(page, answer)
 
     async def close(self) -> None:
         """Close the page and its context, with all cookies."""

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from fastapi import FastAPI
 from nicegui import app as pages_app
 from nicegui import ui
+from nicegui.client import templates as nicegui_templates
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -21,7 +22,12 @@ from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
 from tarantula.web.limits import REPLAY, AddressLimitMiddleware, RequestLimitMiddleware, RequestLimits
-from tarantula.web.middleware import DisconnectMiddleware, TrustedHostMiddleware
+from tarantula.web.middleware import (
+    DisconnectMiddleware,
+    NonceExtension,
+    SecurityHeadersMiddleware,
+    TrustedHostMiddleware,
+)
 from tarantula.web.pages import (
     accounts,
     alerts,
@@ -49,7 +55,7 @@ from tarantula.web.picker.service import PickerService
 from tarantula.web.public import search
 from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, checked_address
 from tarantula.web.replay.app import create_replay_app
-from tarantula.web.replay.security import TicketSigner
+from tarantula.web.replay.security import SandboxMiddleware, TicketSigner
 
 __all__ = ["create_app", "create_apps"]
 
@@ -65,9 +71,20 @@ RECONNECT_SECONDS = 30.0
 """How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
 
 
+nicegui_templates.env.add_extension(NonceExtension)
+
+
+class _App(FastAPI):
+    """An app whose error responses have security headers, too."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """Return all layers, in one that adds the headers."""
+        return SecurityHeadersMiddleware(super().build_middleware_stack())
+
+
 def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: TrustedHosts) -> FastAPI:
     """Create the management app of an installation; one per process."""
-    app = FastAPI(
+    app = _App(
         title="Tarântula",
         version=__version__,
         docs_url=None,
@@ -123,5 +140,5 @@ def create_apps(
     archived = AddressLimitMiddleware(RequestLimitMiddleware(archived, limits, REPLAY), limits)
     return [
         (create_app(authenticator, replay, hosts), listener),
-        (TrustedHostMiddleware(archived, replay_hosts), replay_socket),
+        (SandboxMiddleware(TrustedHostMiddleware(archived, replay_hosts)), replay_socket),
     ]

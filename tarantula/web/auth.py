@@ -27,7 +27,6 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
 from tarantula.web.limits import SESSIONS, error_response, retry_headers, run_in_pool
-from tarantula.web.middleware import add_security_headers
 
 HOST_PREFIX = "__Host-"
 """RFC 6265bis, 4.1.3.2: browsers accept such a cookie only from its own host by https, with Secure and Path=/."""
@@ -241,7 +240,6 @@ class AuthMiddleware:
             await self._app(scope, receive, send)
             return
         connection = HTTPConnection(scope)
-        send = add_security_headers(connection, send)
         try:
             _check_request(connection)
             person = await self._person(connection)

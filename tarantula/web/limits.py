@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from time import monotonic
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
@@ -21,7 +20,6 @@ from anyio import CapacityLimiter, fail_after, to_thread
 from fastapi.routing import APIRoute
 from starlette.requests import HTTPConnection
 from starlette.responses import JSONResponse, Response
-from starlette.templating import Jinja2Templates
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.accounts.roles import Person
@@ -30,6 +28,7 @@ from tarantula.core.connections import client_network
 from tarantula.core.deadlines import TimeBudgetError, time_budget
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
 from tarantula.web.i18n import LANGUAGE_COOKIE, _, language, negotiate_language, set_language
+from tarantula.web.middleware import templates_with_nonces
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -350,10 +349,9 @@ def address_of(scope: Scope) -> str:
     return f"address {client_network(client[0]) if client else ''}"
 
 
-templates = Jinja2Templates(Path(__file__).parent / "templates")
+templates = templates_with_nonces()
 DATA_PATHS = ("/api/", "/metrics", "/health")
 """Paths of programs, which get errors as JSON; the others are pages."""
-ERROR_PAGE_POLICY = "default-src 'none'; style-src 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 
 def error_status(error: TarantulaError, other: int) -> int:
@@ -376,9 +374,9 @@ def error_response(scope: Scope, sentence: str, status: int, headers: dict[str, 
     asked = HTTPConnection(scope)
     set_language(negotiate_language(asked.cookies.get(LANGUAGE_COOKIE), asked.headers.get("accept-language", "")))
     page = templates.get_template("unavailable.html").render(
-        language=language(), title=_("Not available"), complaint=_(sentence)
+        request=asked, language=language(), title=_("Not available"), complaint=_(sentence)
     )
-    headers = {**headers, "Content-Security-Policy": ERROR_PAGE_POLICY, "Content-Type": "text/html; charset=utf-8"}
+    headers = {**headers, "Content-Type": "text/html; charset=utf-8"}
     return Response(page, status, headers)
 
 

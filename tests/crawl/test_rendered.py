@@ -126,3 +126,19 @@ def test_scripts_read_only_what_servers_permit_and_learn_nothing_of_refusals(
         "all": "done",
     }  # fmt: skip
     assert "<title>Hostile</title>" in made
+
+
+DOWNLOADS = """<!doctype html><body><a id=saved href="/paper.pdf" download>paper</a><a href="/one.html">one</a><script>
+document.getElementById("saved").click(); open("/two.html"); location = "/elsewhere.html";
+</script>"""
+
+
+@pytest.mark.usefixtures("chromium")
+def test_a_script_that_downloads_or_navigates_does_not_lose_the_page(sqlite: Database, web: Web) -> None:
+    """Whether the page could be rendered or not: its links are there, and nothing was collected in its place."""
+    web.routes["/"] = Answer(DOWNLOADS)
+    describe(sqlite, "rendered", base_url=web.url(), render=True, delay=0, timeout=20, depth=1)
+    collect("rendered")
+    found = states(sqlite)
+    assert found[web.url()] == found[web.url("/one.html")] == 200, reasons(sqlite)
+    assert web.url("/elsewhere.html") not in found

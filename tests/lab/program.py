@@ -16,6 +16,8 @@ from typing import Any
 
 from cryptography import x509
 from cryptography.x509.oid import AuthorityInformationAccessOID
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import sync_playwright
 from sqlalchemy import select
 
 from tarantula.accounts.oidc import OidcProvider, OidcSettings, PendingLogin, ProviderError
@@ -24,6 +26,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
+from tarantula.fetch.chromium import LAUNCHER, NAMESPACE_SETTING, namespace_options
 from tarantula.models import Document, Item, SourceState
 from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services.context import ServiceContext
@@ -36,6 +39,7 @@ from tests.lab.network import PROXY, ConnectionLog, LabWeb, LyingNameServer, Pag
 from tests.sites.certificates import certificate, server_context
 from tests.support.crawls import SCRAPY, TARANTULA, describe, run
 from tests.support.waits import eventually
+from tools.chromium import usable_browser
 
 NAMES: dict[str, Any] = {
     "public.test": ["93.184.1.1"],
@@ -71,8 +75,24 @@ for (const url of ["http://10.0.0.5/", "http://inside.test/", "http://169.254.16
   }
   new WebSocket(url.replace("http", "ws"));
   navigator.sendBeacon(url, "here");
+  try { new WebTransport(url.replace("http", "https")).closed.catch(() => {}); } catch {}
+  new EventSource(url);
+  new Worker(URL.createObjectURL(new Blob([`fetch("${url}", {mode: "no-cors"}); importScripts("${url}")`])));
 }
-const peer = new RTCPeerConnection({iceServers: [{urls: "stun:10.0.0.5:3478"}, {urls: "turn:192.168.7.7:3478",
+for (const url of ["http://10.0.0.5/", "http://93.184.1.9/"]) {
+  open(url);
+  const form = Object.assign(document.createElement("form"), {action: url, method: "post", target: "_blank"});
+  document.body.append(form); form.submit();
+  const link = Object.assign(document.createElement("a"), {href: "/part.txt", ping: url, download: "part"});
+  document.body.append(link); link.click();
+}
+addEventListener("load", () => { location = "http://10.0.0.5/left"; });
+const rules = {prefetch: [{urls: ["http://10.0.0.5/", "http://93.184.1.9/"]}],
+  prerender: [{urls: ["http://10.0.0.5/", "http://public.test/part.txt"]}]};
+document.head.append(Object.assign(document.createElement("script"),
+  {type: "speculationrules", textContent: JSON.stringify(rules)}));
+const peer = new RTCPeerConnection({iceServers: [
+  {urls: ["stun:10.0.0.5:3478", "stun:93.184.1.9:3478"]}, {urls: "turn:192.168.7.7:3478",
   username: "a", credential: "b"}]});
 peer.createDataChannel("out");
 peer.createOffer().then(offer => peer.setLocalDescription(offer));
@@ -332,6 +352,34 @@ def preview() -> int:
     return run(SCRAPY, "parse", "--spider", "lab", "--depth", "2", "http://public.test/")[0]
 
 
+def browse_bare(options: dict[str, Any]) -> str:
+    """Open a public page in a Chromium that nothing else keeps from the network; return its error, if any."""
+    namespace = {"CHROMIUM_NAMESPACE": namespace_options(), "CHROMIUM_PATH": usable_browser() or ""}
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(args=["--no-sandbox"], env={**os.environ, **namespace}, **options)
+        page = browser.new_page()
+        try:
+            page.goto("http://93.184.1.1/")
+        except PlaywrightError as error:
+            return error.message.splitlines()[0]
+        finally:
+            browser.close()
+    return ""
+
+
+def sharing_network(act: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a scenario whose Chromium has no network namespace of its own."""
+
+    def acting() -> Any:
+        os.environ[NAMESPACE_SETTING] = "off"
+        try:
+            return act()
+        finally:
+            os.environ[NAMESPACE_SETTING] = "required"
+
+    return acting
+
+
 Scenario = Callable[[], Any]
 SCENARIOS: dict[str, Scenario] = {
     "collector": lambda: crawl(
@@ -361,7 +409,7 @@ SCENARIOS: dict[str, Scenario] = {
     "notifications of a curator": lambda: notify_as(Role.CURATOR),
 }
 """What is done in the laboratory, by its name."""
-BROWSER_SCENARIOS: dict[str, Scenario] = {
+RENDERING: dict[str, Scenario] = {
     "browser": lambda: crawl("http://public.test/rendered", render=True, depth=0),
     "browser rebinding": lambda: crawl("http://rebinding.test/2", render=True, depth=0),
     "stream rendered": lambda: poll("http://public.test/rendered", render=True),
@@ -369,12 +417,21 @@ BROWSER_SCENARIOS: dict[str, Scenario] = {
     "stream rendered changing": lambda: poll("http://later.test/", render=True),
     "picker rendered": lambda: pick(render=True),
 }
+SHARED = ", shared network"
+"""End of the names of scenarios whose Chromium has no network namespace of its own."""
+BROWSER_SCENARIOS: dict[str, Scenario] = {
+    **RENDERING,
+    f"browser{SHARED}": sharing_network(RENDERING["browser"]),
+    "bare browser": lambda: browse_bare({"executable_path": str(LAUNCHER)}),
+    f"bare browser{SHARED}": lambda: browse_bare({"executable_path": usable_browser()}),
+}
 """Those that need Chromium."""
 
 
 def main(folder: Path) -> None:
     """Run all scenarios and write their connections."""
     lab = Laboratory(folder)
+    os.environ[NAMESPACE_SETTING] = "required"
     for name, act in {**SCENARIOS, **(BROWSER_SCENARIOS if "--browser" in sys.argv else {})}.items():
         lab.scenario(name, act)
     (folder / "results.json").write_text(json.dumps({"scenarios": lab.results, "asked": lab.web.asked}))

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.lab.network import FORBIDDEN, PROXY
-from tests.lab.program import BROWSER_SCENARIOS, REFUSED, SCENARIOS, SITEMAP_HOSTS, TRIED_ADDRESSES
+from tests.lab.program import BROWSER_SCENARIOS, REFUSED, SCENARIOS, SHARED, SITEMAP_HOSTS, TRIED_ADDRESSES
 from tests.support.crawls import ROOT
 from tools.chromium import usable_browser
 
@@ -24,7 +24,7 @@ IN_NAMESPACE = ["unshare", "--net", "--mount", "--propagation", "private", "--"]
 PERMITTED = {"named base", "allowed", "notifications of a curator"}
 """Scenarios in which a person permitted a private address: they show that the log sees such connections."""
 
-WITHOUT_CONNECTIONS = {"not allowed"}
+WITHOUT_CONNECTIONS = {"not allowed", "bare browser"}
 PICKER_REFUSES = {"http://inside.test/", "http://public.test/to-private"}
 
 
@@ -77,7 +77,7 @@ def test_no_private_address_was_connected_to(laboratory: dict[str, Any]) -> None
     reached = {
         (name, entry)
         for name, scenario in laboratory.items()
-        if name not in {"asked", *PERMITTED}
+        if name not in {"asked", f"bare browser{SHARED}", *PERMITTED}
         for entry in scenario["connections"]
         if not entry.startswith(("tcp 93.184.1.", f"tcp {PROXY}:3128"))
     }
@@ -225,11 +225,15 @@ def test_notifications_that_people_set_up(laboratory: dict[str, Any]) -> None:
     assert {curator["result"][address] for address in TRIED_ADDRESSES[-7:]} == {"not allowed"}
 
 
-def test_pages_in_the_browser(laboratory: dict[str, Any]) -> None:
-    """Scripts, frames, sockets, beacons and WebRTC of a page reach only what the collector fetches for them."""
+@pytest.mark.parametrize("network", ["", SHARED])
+def test_pages_in_the_browser(laboratory: dict[str, Any], network: str) -> None:
+    """Scripts, frames, windows, sockets, beacons and WebRTC of a page reach only what the collector fetches for them.
+
+    That holds in an empty network namespace, and also where Chromium has to share the network of the collector.
+    """
     if "browser" not in laboratory:
         pytest.skip("No Chromium starts here: see CONTRIBUTING.md.")
-    assert connections(laboratory, "browser") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
+    assert connections(laboratory, f"browser{network}") == tcp("93.184.1.1", "93.184.1.2", "93.184.1.3")
     assert "93.184.1.1 public.test/part.txt" in laboratory["asked"]
     assert connections(laboratory, "browser rebinding") == tcp("93.184.1.3")
 
@@ -247,6 +251,15 @@ def test_rendered_streams_and_pages_in_the_picker(laboratory: dict[str, Any]) ->
     assert {url for url, outcome in result.items() if outcome == "refused"} >= PICKER_REFUSES
 
 
+def test_chromium_in_an_empty_namespace_cannot_connect(laboratory: dict[str, Any]) -> None:
+    """Even a Chromium without our options, whose requests nothing intercepts."""
+    if "browser" not in laboratory:
+        pytest.skip("No Chromium starts here: see CONTRIBUTING.md.")
+    assert laboratory["bare browser"]["connections"] == []
+    assert "ERR_INTERNET_DISCONNECTED" in laboratory["bare browser"]["result"]
+    assert "tcp 93.184.1.1:80" in connections(laboratory, f"bare browser{SHARED}")
+
+
 NETWORK_MODULES = frozenset(
     "aiodns aiohttp apprise asyncssh boto3 botocore curl_cffi ftplib h2 http.client httpcore httpx imaplib nntplib "
     "obstore paramiko playwright poplib psycopg psycopg2 pycares pycurl pysftp requests scrapy_playwright smtplib "
@@ -259,7 +272,7 @@ NETWORK_CALLS = frozenset(
     "send_message sock_connect urlopen".split()
 )
 """Functions and classes that do, or lead to those that do."""
-BROWSER_PATHS = {"browser", "stream rendered", "picker rendered"}
+BROWSER_PATHS = {"browser", "stream rendered", "picker rendered", "bare browser"}
 PATHS: dict[str, set[str]] = {
     "accounts.oidc": {"provider"},
     "browser.renderer": {"browser", "browser rebinding"},

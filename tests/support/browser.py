@@ -142,9 +142,17 @@ def end_browser() -> None:
         _driver.cache_clear()
 
 
+VIOLATION = "Violated policy:"
+# Archived pages, which violate their policies as they should, are in a sandbox.
+REPORT_VIOLATIONS = f"""if (self === top) addEventListener("securitypolicyviolation", (event) => {{
+  if (event.originalPolicy.includes("sandbox")) return;
+  console.error("{VIOLATION}", event.effectiveDirective, event.blockedURI, event.sourceFile, event.sample);
+}});"""
+
+
 @contextmanager
 def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[Page]:
-    """Open a window; script errors on its pages fail the test.
+    """Open a window; script errors and violations of the content security policy on its pages fail the test.
 
     Motion is reduced by default: clicks on moving elements miss.
     """
@@ -152,8 +160,10 @@ def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[
     page.set_default_timeout(TIMEOUT_MILLISECONDS)
     raised: list[str] = []
     page.on("pageerror", lambda error: raised.append(str(error)))
+    page.add_init_script(REPORT_VIOLATIONS)
+    page.on("console", lambda said: raised.append(said.text) if said.text.startswith(VIOLATION) else None)
     yield page
-    assert raised == [], "script errors on the page"
+    assert raised == [], "script errors, or violations of the content security policy, on the page"
 
 
 def broken(seen: OpenedMirror, mirror: Path, collected: set[str]) -> list[str]:

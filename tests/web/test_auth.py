@@ -182,11 +182,9 @@ def test_every_response_has_security_headers(place: WebServer) -> None:
             answer = client.get(path)
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert answer.headers["x-frame-options"] == "DENY"
-            policy = dict(
-                part.split(" ", 1) for part in answer.headers.get_list("content-security-policy")[0].split("; ")
-            )
-            assert policy["default-src"] == "'self'"
-            assert policy["frame-ancestors"] == policy["object-src"] == "'none'"
+            (policy,) = answer.headers.get_list("content-security-policy")
+            for name in ("default-src", "frame-ancestors", "object-src"):
+                assert f"{name} 'none'" in policy
         assert client.get("/login").headers["cache-control"] == "no-store"
         for host in (b"x; script-src *", b"[", b"a b", b"\xe9", b"[::1", b"a:b:c"):
             answer = client.get("/login", headers=[(b"Host", host)])

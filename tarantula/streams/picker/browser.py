@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
-from tarantula.fetch.chromium import browser_response, browser_settings, check_browser
+from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_response, browser_settings, check_browser, log_isolation
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
 from tarantula.streams.adapters.base import SourceResponse
@@ -152,14 +152,18 @@ class PickerBrowser:
         from playwright.async_api import async_playwright
 
         settings = browser_settings(self._user_agent)
+        log_isolation()
         async with async_playwright() as started:
             browser = await started.chromium.launch(**settings["PLAYWRIGHT_LAUNCH_OPTIONS"])
             try:
                 context = await browser.new_context(**settings["PLAYWRIGHT_CONTEXTS"]["default"])
                 await context.route("**", handler.handle)
                 await context.route_web_socket("**", lambda socket: socket.close())
+                await context.add_init_script(ONLINE_SCRIPT)
                 try:
-                    yield await context.new_page()
+                    page = await context.new_page()
+                    page.on("popup", lambda window: window.close())
+                    yield page
                 except PlaywrightError as error:
                     if handler.shown or not handler.first_error:
                         raise
@@ -189,13 +193,14 @@ class _RequestHandler:
             url = canonical(route.request.url)
             unwanted = route.request.resource_type in SKIPPED_RESOURCES or self._requests > MOST_REQUESTS
             if url is None or not is_web(url) or unwanted:
-                await route.abort()
+                await route.abort("aborted")
                 return
             try:
                 exchange = await self._fetch(route, url)
             except TarantulaError as error:
                 self.first_error = self.first_error or str(error)
-                await route.abort()
+                # With this code a navigation by a script leaves the present page as it is.
+                await route.abort("aborted")
                 return
             await self._fulfil(route, exchange)
 

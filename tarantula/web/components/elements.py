@@ -8,41 +8,10 @@ from contextlib import contextmanager
 from nicegui import app, ui
 from nicegui.elements.mixins.text_element import TextElement
 
+from tarantula import __version__
 from tarantula.core.urls import is_web
 
-CSS = """
-:focus-visible { outline: 3px solid #1d4ed8 !important; outline-offset: 2px; }
-.help { color: #475569; font-size: 0.8rem; line-height: 1.25; overflow-wrap: anywhere; }
-.listing td, .listing th { white-space: normal !important; overflow-wrap: anywhere; }
-.listing th { font-weight: 700; white-space: nowrap !important; }
-main .nicegui-link { color: #1d4ed8; }
-.listing a { color: #1d4ed8; text-decoration: underline; }
-.q-field__messages, .q-field--error .q-field__messages { overflow-wrap: anywhere; color: #991b1b; }
-.few-rows thead th { position: sticky; top: 0; background: #fff; }
-.few-rows tbody tr { border-top: 1px solid #e2e8f0; }
-.few-rows th, .few-rows td { padding-top: 0.15rem; padding-bottom: 0.15rem; }
-.few-rows th:last-child, .few-rows td:last-child { padding-right: 0; }
-.leaflet-tooltip.net-label { background: none; border: 0; box-shadow: none; color: #475569; font-size: 0.7rem; }
-.q-tooltip--style { background: #334155; color: #fff; font-size: 0.8rem; }
-.q-field--with-bottom { padding-bottom: 0; }
-.q-field__bottom--animated { position: static; transform: none; }
-.nicegui-echart { min-width: 0; max-width: 100%; overflow: hidden; }
-/* Not none at all: Quasar waits for the end of them. */
-@media (prefers-reduced-motion: reduce) {
-  *, *::before, *::after { transition-duration: 1ms !important; transition-delay: 0s !important; }
-}
-@media (max-width: 599px) {
-  .listing thead { position: absolute; display: block; clip-path: inset(50%);
-                   width: 1px; height: 1px; overflow: hidden; }
-  .listing tbody tr { display: block; border-bottom: 2px solid #cbd5e1; padding: 0.5rem 0; }
-  .listing tbody td { display: flex; gap: 0.75rem; height: auto !important; border: 0 !important;
-                      padding: 0.15rem 0.5rem !important; text-align: left !important; }
-  .listing tbody td::before { content: attr(data-label); flex: 0 0 7.5rem; color: #475569; font-weight: 600;
-                              position: static !important; background: none !important; opacity: 1 !important; }
-}
-"""
-
-ui.add_css(CSS, shared=True)
+ui.add_head_html(f'<link rel="stylesheet" href="/static/pages.css?{__version__}">', shared=True)
 # The loading bar has no accessible name.
 app.config.quasar_config["loadingBar"]["skipHijack"] = True
 

@@ -248,7 +248,8 @@ def item_page(context: ServiceContext, urn: str) -> None:
     """Show an item with live progress."""
     heading(urn)
     item_navigation(urn, "")
-    ui.add_body_html(f'<script type="module" src="{LIVE_SCRIPT}"></script>')
+    nonce = ui.context.client.request.state.nonce
+    ui.add_body_html(f'<script type="module" nonce="{nonce}" src="{LIVE_SCRIPT}"></script>')
     show_when_loaded(lambda: items.get_item(context, urn), lambda found: _show_item(context, found))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
 from fastapi import APIRouter, Form, Request
 from starlette.responses import RedirectResponse, Response
-from starlette.templating import Jinja2Templates
 
 from tarantula import __version__
 from tarantula.accounts import accounts, login
@@ -26,9 +24,10 @@ from tarantula.web.auth import (
 )
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 from tarantula.web.limits import PooledRoute
+from tarantula.web.middleware import templates_with_nonces
 
 router = APIRouter(include_in_schema=False, route_class=PooledRoute)
-templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+templates = templates_with_nonces()
 templates.env.globals.update(_=_, version=__version__)
 ATTEMPT_COOKIE = "tarantula_login"
 """Cookie of a login that waits for a second factor or a passkey."""

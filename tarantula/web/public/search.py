@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Form, Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.templating import Jinja2Templates
 
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError, WithheldError
@@ -19,6 +17,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.web.format import format_moment, format_number
 from tarantula.web.i18n import LANGUAGES, _, language, mark, translate_reason
 from tarantula.web.limits import PooledRoute, error_status, retry_headers
+from tarantula.web.middleware import templates_with_nonces
 from tarantula.web.public.results import (
     ResultsQuery,
     copy_path,
@@ -30,11 +29,7 @@ from tarantula.web.public.results import (
 )
 from tarantula.web.replay.addresses import copy_address
 
-PLAIN_PAGE_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-)
-templates = Jinja2Templates(Path(__file__).parent.parent / "templates")
+templates = templates_with_nonces()
 templates.env.globals.update(
     _=_, number=format_number, moment=format_moment, translate_reason=translate_reason, version=__version__
 )
@@ -49,9 +44,7 @@ def render(request: Request, template: str, values: dict[str, Any], status: int 
         if code != language()
     }
     parameters = {**values, "language": language(), "others": others, "person": request.state.person}
-    return templates.TemplateResponse(
-        request, template, parameters, status, {"Content-Security-Policy": PLAIN_PAGE_POLICY}
-    )
+    return templates.TemplateResponse(request, template, parameters, status)
 
 
 ORDER_LABELS = {

@@ -23,7 +23,14 @@ from tarantula.links.foreign_loads import without_foreign_loads
 from tarantula.links.source import end_of_prologue
 from tarantula.services.replay import ReplayService
 from tarantula.web.limits import error_status, in_request_pool, retry_headers
-from tarantula.web.replay.security import STATIC_POLICY, WRAPPER_POLICY, SandboxMiddleware, TicketSigner, copy_policy
+from tarantula.web.replay.security import (
+    STATIC_POLICY,
+    WRAPPER_POLICY,
+    WRAPPER_STYLE,
+    SandboxMiddleware,
+    TicketSigner,
+    copy_policy,
+)
 
 TELL_SCRIPT = "/tell.js"
 """Path of our script."""
@@ -53,9 +60,9 @@ DISPLAYED_TYPES = ("text/", "image/", "audio/", "video/")
 
 EXPIRED_MESSAGE = "This address has expired. Reload the page that contains the link."
 
-_WRAPPER = """<!doctype html>
+_WRAPPER = f"""<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Tarântula</title>
-<style>html, body, iframe { border: 0; display: block; height: 100%; margin: 0; width: 100% }</style>
+<style>{WRAPPER_STYLE}</style>
 <iframe sandbox="allow-scripts" referrerpolicy="no-referrer" title="An archived page" src="ADDRESS"></iframe>
 """
 

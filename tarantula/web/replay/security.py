@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from base64 import urlsafe_b64encode
+from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from hashlib import sha256
 from time import time
@@ -60,7 +60,12 @@ STATIC_POLICY = (
 )
 """Policy of single resources: no scripts, no further loads."""
 
-WRAPPER_POLICY = "default-src 'none'; frame-src 'self'; style-src 'unsafe-inline'; form-action 'none'; base-uri 'none'"
+WRAPPER_STYLE = "html, body, iframe { border: 0; display: block; height: 100%; margin: 0; width: 100% }"
+_WRAPPER_DIGEST = b64encode(sha256(WRAPPER_STYLE.encode()).digest()).decode()
+WRAPPER_POLICY = (
+    f"default-src 'none'; frame-src 'self'; style-src 'sha256-{_WRAPPER_DIGEST}'; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
 """Policy of our wrapper page around a copy in a window of its own."""
 
 REPLAY_HEADERS = {
