@@ -12,7 +12,7 @@ QUICK := $(addprefix tests/,core crawl engine fetch frontier lifecycle links pub
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test quick numeric others lint format docs bench profile lock clean
+.PHONY: help setup demo test quick numeric others lint format docs bench profile lock hashes audit sbom clean
 
 help:  ## what there is to make
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -55,8 +55,20 @@ bench: setup  ## the benchmarks, as ratios, JSON in the last line
 profile: setup  ## where the collector's time goes, as the table of docs/performance.md
 	@$(BIN)/python -m benchmarks.profile
 
-lock:  ## choose the locked versions anew
+lock:  ## choose the locked versions anew, with their hashes
 	tools/lock
+
+hashes:  ## keep the locked versions, pin what has no version yet, write the hashes anew
+	tools/lock --keep
+
+audit: setup  ## compare the locked versions with the public list of vulnerabilities
+	@$(BIN)/python -m tools.audit
+
+sbom: setup  ## list the installed packages as CycloneDX JSON, in build/sbom.json
+	@mkdir -p build
+	@$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible --output-format JSON \
+		--output-file build/sbom.json $(BIN)/python
+	@echo build/sbom.json
 
 clean:  ## remove what the other targets made
 	rm -rf $(VENV) .venv-pywb demo-home build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

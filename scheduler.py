@@ -9,6 +9,7 @@ from threading import Event
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.output import protect_output
 from tarantula.core.permissions import restrict_new_files
 from tarantula.core.process import log_to_stdout
 from tarantula.core.termination import note_sigterm
@@ -19,6 +20,7 @@ def main() -> None:
     """Run until somebody ends it."""
     ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
     restrict_new_files()
+    protect_output()
     log_to_stdout()
     over = Event()
     signal.signal(signal.SIGINT, lambda *_: over.set())

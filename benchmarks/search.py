@@ -28,11 +28,15 @@ from benchmarks.corpus import MIX, Texts, fill
 from benchmarks.crawl import BIN, ROOT, environment
 from benchmarks.postgresql import cpu_of
 from tarantula.core.config import Config
+from tarantula.search.barrels.signatures import RequestSigner, SearchKeys
 from tarantula.store.database import open_database
 
 CLIENTS = 8
 QUESTIONS = 2_000
-HEAD = b"POST /find HTTP/1.1\r\nHost: gateway\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
+HEAD = (
+    b"POST /find HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+    b"Tarantula-Signature: %b\r\nContent-Length: %d\r\n\r\n"
+)
 SIZE = 1 << 16
 """Bytes read from a response at once."""
 
@@ -83,13 +87,15 @@ def _asked(work: Path) -> dict[str, Any]:
         _started(work, "barrel", "--folder", str(work / "barrel")) as (barrel, _),
         _started(work, "gateway", "--port", "0") as (gateway, address),
     ):
-        _wait(address)
+        signer = RequestSigner(SearchKeys(Config(home=work / "home")))
+        _wait(address, signer)
         texts = Texts()
         questions = [texts.question(number) for number in range(QUESTIONS)]
         seconds: list[float] = []
         used, began = (cpu_of(barrel.pid), cpu_of(gateway.pid)), time.monotonic()
         clients = [
-            Thread(target=_ask, args=(address, questions[number::CLIENTS], seconds)) for number in range(CLIENTS)
+            Thread(target=_ask, args=(address, signer, questions[number::CLIENTS], seconds))
+            for number in range(CLIENTS)
         ]
         for client in clients:
             client.start()
@@ -116,21 +122,21 @@ def _megabytes(status: str, what: str) -> int:
     return round(int(re.findall(rf"{what}:\s+(\d+) kB", status)[0]) / 1000)
 
 
-def _wait(address: str) -> None:
+def _wait(address: str, signer: RequestSigner) -> None:
     """Wait until the barrel has caught up."""
     ends = time.monotonic() + 120
     with _connected(address) as connection:
-        while _post(connection, "nothing") != HTTPStatus.OK:
+        while _post(connection, signer, "nothing") != HTTPStatus.OK:
             if time.monotonic() > ends:
                 raise SystemExit("The barrel is never ready")
             time.sleep(0.2)
 
 
-def _ask(address: str, questions: list[str], seconds: list[float]) -> None:
+def _ask(address: str, signer: RequestSigner, questions: list[str], seconds: list[float]) -> None:
     with _connected(address) as connection:
         for question in questions:
             began = time.monotonic()
-            if _post(connection, question) == HTTPStatus.OK:
+            if _post(connection, signer, question) == HTTPStatus.OK:
                 seconds.append(time.monotonic() - began)
 
 
@@ -139,10 +145,12 @@ def _connected(address: str) -> socket.socket:
     return socket.create_connection((parts.hostname, parts.port), timeout=30)
 
 
-def _post(connection: socket.socket, question: str) -> int:
+def _post(connection: socket.socket, signer: RequestSigner, question: str) -> int:
     """Send a query and read the response; a client library would cost as much CPU as the gateway."""
     body = json.dumps({"query": question}).encode()
-    connection.sendall(HEAD % len(body) + body)
+    signature = signer.sign("", "/find", body)
+    assert signature is not None
+    connection.sendall(HEAD % (signature.header.encode(), len(body)) + body)
     head, _, got = connection.recv(SIZE).partition(b"\r\n\r\n")
     missing = int(re.findall(rb"Content-Length: (\d+)", head)[0]) - len(got)
     while missing > 0 and (got := connection.recv(SIZE)):

@@ -8,13 +8,13 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
-from rich.console import Console
 from rich.live import Live
 from scrapy import signals
 from scrapy.exceptions import NotConfigured
 from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
 from tarantula.core.errors import DatabaseUnreachableError
+from tarantula.core.output import SafeConsole
 from tarantula.core.process import collect_and_freeze
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
@@ -201,7 +201,7 @@ class ProgressDisplay(Component):
         super().__init__(crawler)
         if not crawler.settings.getbool("TARANTULA_PROGRESS"):
             raise NotConfigured
-        self._console = Console(stderr=True)
+        self._console = SafeConsole(stderr=True)
         self._live: Live | None = None
         self._refresh_timer: asyncio.TimerHandle | None = None
 
@@ -219,7 +219,13 @@ class ProgressDisplay(Component):
             self.collection.urn, self.collection.frontier, lambda: self.collection.visit_progress
         )
         if self._console.is_terminal:
-            self._live = Live(self._progress.table(), console=self._console, auto_refresh=False)
+            self._live = Live(
+                self._progress.table(),
+                console=self._console,
+                auto_refresh=False,
+                redirect_stdout=False,
+                redirect_stderr=False,
+            )
             self._live.start()
         self._refresh()
 
@@ -235,13 +241,13 @@ class ProgressDisplay(Component):
             self._live.update(self._progress.table(), refresh=True)
             self._live.stop()
         else:
-            self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
+            self._console.print(self._progress.line(), soft_wrap=True)
 
     def _refresh(self) -> None:
         if self._live is not None:
             self._live.update(self._progress.table(), refresh=True)
         elif self._progress.done or self.collection.visit_progress is not None:
-            self._console.print(self._progress.line(), highlight=False, soft_wrap=True)
+            self._console.print(self._progress.line(), soft_wrap=True)
         seconds = 0.5 if self._live is not None else 10.0
         self._refresh_timer = asyncio.get_running_loop().call_later(seconds, self._refresh)
 

@@ -7,9 +7,11 @@ or read streams, and only for these. Components that are named here are added to
 from __future__ import annotations
 
 from tarantula.core.config import Config
+from tarantula.core.output import protect_output
 from tarantula.core.permissions import restrict_new_files
 
 restrict_new_files()
+protect_output()
 _installation = Config()
 
 BOT_NAME = "tarantula"
@@ -28,3 +30,5 @@ USER_AGENT = _installation.user_agent
 TWISTED_REACTOR = "twisted.internet.asyncioreactor.AsyncioSelectorReactor"
 ASYNCIO_EVENT_LOOP = "uvloop.Loop"
 LOG_LEVEL = "INFO"
+# Colours are control characters too, which the log shows as escapes.
+LOG_COLOR = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCK = ROOT / "requirements.txt"
 STAMP = "locked"
 PIP = ("-m", "pip", "-qq", "--disable-pip-version-check", "--no-input", "install", "--no-deps", "--no-compile")
+SETUP_PACKAGES = ("pip==", "setuptools==")
 
 
 def main() -> int:
@@ -64,10 +66,10 @@ def build(venv: Path) -> None:
         say(f"Making {venv.name} with Python {sys.version.split()[0]}")
         run(sys.executable, "-m", "venv", "--clear", str(venv))
     (venv / STAMP).unlink(missing_ok=True)
-    lines = [line for line in LOCK.read_text().splitlines() if "==" in line]
-    say(f"Installing {len(lines)} locked packages (a minute or two)")
-    run(python_of(venv), *PIP, *(line for line in lines if line.startswith(("pip==", "setuptools=="))))
-    install(venv, lines)
+    pins = locked_pins()
+    say(f"Installing {len(pins)} locked packages (a minute or two)")
+    install(venv, [pin for pin in pins if pin.startswith(SETUP_PACKAGES)], processes=1)
+    install(venv, pins)
     run(python_of(venv), *PIP, "--no-build-isolation", "--editable", str(ROOT))
     say("Compiling")
     # If compiled later, a package's syntax warnings would fail the first test that imports it.
@@ -77,17 +79,25 @@ def build(venv: Path) -> None:
     say(f"{venv.name} is ready after {time.monotonic() - began:.0f} s")
 
 
-def install(venv: Path, lines: list[str]) -> None:
-    """Install packages in two processes, half of them each: pip is sequential and mostly waits."""
+def locked_pins() -> list[str]:
+    """Return the pinned packages, each with the hashes of its files on the following lines."""
+    return re.findall(r"^[^#\s].*(?:\n .*)*", LOCK.read_text(), re.MULTILINE)
+
+
+def install(venv: Path, pins: list[str], processes: int = 2) -> None:
+    """Install packages in two processes, half of them each: pip is sequential and mostly waits.
+
+    Files whose hash is not in the lock are refused.
+    """
     with tempfile.TemporaryDirectory() as directory:
-        halves = [Path(directory, "even.txt"), Path(directory, "odd.txt")]
-        for start, half in enumerate(halves):
-            half.write_text("\n".join(lines[start::2]) + "\n")
-        command = [python_of(venv), *PIP, "--requirement"]
-        processes = [subprocess.Popen([*command, str(half)]) for half in halves]
-        for process in processes:
+        shares = [Path(directory, f"{number}.txt") for number in range(processes)]
+        for start, share in enumerate(shares):
+            share.write_text("\n".join(pins[start::processes]) + "\n")
+        command = [python_of(venv), *PIP, "--require-hashes", "--requirement"]
+        started = [subprocess.Popen([*command, str(share)]) for share in shares]
+        for process in started:
             process.wait()
-    for process in processes:
+    for process in started:
         if process.returncode:
             raise subprocess.CalledProcessError(process.returncode, ["pip"])
 

@@ -50,15 +50,16 @@ def is_valid_name(name: str) -> bool:
         return False
 
 
-def add(session: Session, name: str, role: Role, password: str) -> Account:
-    """Create an account. The first one must be an administrator's."""
+def add(session: Session, name: str, role: Role, password: str | None) -> Account:
+    """Create an account; without a password it is for a provider's identities. The first is an administrator's."""
     try:
         name = check_name(name)
     except ValueError as error:
         raise TarantulaError(str(error)) from error
     if role != Role.ADMINISTRATOR and not exist(session):
         raise ConflictError("The first account must be an administrator's, who can then create the others.")
-    account = Account(name=name, role=role, password=hash_password(password), created_at=datetime.now(UTC))
+    hashed = hash_password(password) if password is not None else ""
+    account = Account(name=name, role=role, password=hashed, created_at=datetime.now(UTC))
     try:
         with session.begin_nested():
             session.add(account)

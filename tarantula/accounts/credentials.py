@@ -44,12 +44,12 @@ def hash_password(password: str) -> str:
 
 
 def verify_password(password: str, stored: str | None) -> bool:
-    """Whether a password matches a stored hash; takes the same time if there is none."""
+    """Whether a password matches a stored hash; takes the same time if there is none, or an empty one."""
     from argon2.exceptions import InvalidHashError, VerificationError
 
     try:
         with _hash_slots:
-            return _hasher().verify(stored or _dummy_hash(), password[: MAX_PASSWORD_LENGTH + 1]) and stored is not None
+            return _hasher().verify(stored or _dummy_hash(), password[: MAX_PASSWORD_LENGTH + 1]) and bool(stored)
     except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 

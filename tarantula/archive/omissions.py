@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from io import StringIO
 from pathlib import Path
 from typing import NamedTuple, Self
 
+from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.store.captures import MissingCapture
 
@@ -75,11 +75,7 @@ def cause_of(error: Exception) -> OmissionCause:
 
 def as_csv(omissions: Iterable[Omission]) -> bytes:
     """Return the list as CSV with a header line."""
-    file = StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(Omission._fields)
-    writer.writerows(omissions)
-    return file.getvalue().encode()
+    return csv_text([Omission._fields, *omissions], newline="\n").encode()
 
 
 def count_omissions(path: Path) -> int:

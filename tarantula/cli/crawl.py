@@ -13,7 +13,6 @@ from contextlib import contextmanager, suppress
 from typing import Annotated, NoReturn
 
 import typer
-from rich.console import Console
 from rich.live import Live
 
 from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
@@ -21,6 +20,7 @@ from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
+from tarantula.core.output import SafeConsole
 from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.core.termination import (
     EXIT_TERMINATED,
@@ -223,9 +223,15 @@ def forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
 
 
 def _watch(context: ServiceContext, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:
-    console, pending = Console(stderr=True), PendingCounts()
+    console, pending = SafeConsole(stderr=True), PendingCounts()
     progress = TerminalProgress(urn, pending, lambda: pending.visit_progress)
-    with Live(console=console, auto_refresh=False, transient=not console.is_terminal) as live:
+    with Live(
+        console=console,
+        auto_refresh=False,
+        transient=not console.is_terminal,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as live:
         # Each is polled: one that has exited and is not reaped would look alive to the others.
         while None in [process.poll() for process in processes]:
             # The collectors wait for the database, and their logs say so.
@@ -235,7 +241,7 @@ def _watch(context: ServiceContext, urn: str, processes: list[subprocess.Popen[b
                 live.update(progress.table(), refresh=True)
             time.sleep(POLL_SECONDS)
     _count(context, urn, progress, pending)
-    console.print(progress.line(), highlight=False, soft_wrap=True)
+    console.print(progress.line(), soft_wrap=True)
 
 
 def _count(context: ServiceContext, urn: str, progress: TerminalProgress, pending: PendingCounts) -> None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference
-from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
+from tarantula.archive.diff.text import DiffLine, TextDiff
 from tarantula.archive.omissions import Omission
 from tarantula.cli.omissions import exit_incomplete_if, print_omissions
-from tarantula.cli.terminal import Json, console
+from tarantula.cli.terminal import Json, console, progress_bar
+from tarantula.core.output import SafeConsole, escape_line
 from tarantula.services.context import local_context
 from tarantula.services.diff import comparing_texts
 
@@ -59,7 +57,7 @@ def diff(
         if urls:
             write(before, after, None, [with_text(url) for url in urls], left_out)
         else:
-            with _busy_display():
+            with progress_bar("Comparing"):
                 comparison = items.documents()
                 summary = comparison.summary()
             rows = (
@@ -68,11 +66,6 @@ def diff(
             )
             write(before, after, summary, rows, left_out)
     exit_incomplete_if(left_out)
-
-
-def _busy_display() -> AbstractContextManager[object]:
-    """Show on a terminal that the comparison is running."""
-    return Console(stderr=True).status("Comparing …") if sys.stderr.isatty() else nullcontext()
 
 
 def _write_json(
@@ -124,7 +117,7 @@ def _remark(row: DocumentDifference) -> str:
     return ""
 
 
-def _draw_text(screen: Console, text: TextDiff) -> None:
+def _draw_text(screen: SafeConsole, text: TextDiff) -> None:
     for hunk in text.hunks:
         start = next(line for line in hunk)
         screen.print(f"    @ {start.before or '-'} → {start.after or '-'}", style="cyan")
@@ -140,10 +133,5 @@ def _line_text(line: DiffLine) -> Text:
     for piece in line.pieces:
         begin, end = MARKS[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ("", "")
         style = STYLES[DocumentChange(piece.change)] if change == DocumentChange.CHANGED else ""
-        drawn.append(f"{begin}{_printable(piece)}{end}", style=style)
+        drawn.append(f"{begin}{escape_line(piece.text)}{end}", style=style)
     return drawn
-
-
-def _printable(piece: DiffPiece) -> str:
-    """Replace control characters: a page must not control the terminal."""
-    return "".join(letter if letter.isprintable() else "\N{MIDDLE DOT}" for letter in piece.text)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.output import escape_entry, escape_line, protect_output
 from tarantula.core.permissions import restrict_new_files
 from tarantula.core.process import raise_open_files_limit
 from tarantula.core.termination import raise_on_sigterm
@@ -37,6 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+    protect_output()
     try:
         _run(arguments)
     except TarantulaError as error:
@@ -94,7 +96,8 @@ def _bug_text(error: Exception) -> str:
 
 
 def _write_log(error: Exception) -> Path:
-    entry = f"{datetime.now(UTC).isoformat()} {' '.join(sys.argv)}\n{''.join(traceback.format_exception(error))}\n"
+    trace = "".join(traceback.format_exception(error))
+    entry = f"{datetime.now(UTC).isoformat()} {escape_line(' '.join(sys.argv))}\n{escape_entry(f'    {trace}')}\n\n"
     home = Path(os.environ.get("TARANTULA_HOME") or "tarantula-home").expanduser().absolute()
     for directory in (home, Path(tempfile.gettempdir())):
         try:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
@@ -29,6 +28,7 @@ from tarantula.cli.omissions import exit_incomplete_if, print_omissions
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import Json, Urn, Yes, console, local_time, progress_bar, table, write_json
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import reopen_item
@@ -262,9 +262,15 @@ class ExportProgressDisplay(ExportProgress):
 
     def __init__(self) -> None:
         super().__init__()
-        self._console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+        self._console = SafeConsole(stderr=True, soft_wrap=True)
         columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:,}"), TimeElapsedColumn()
-        self._bars = Progress(*columns, console=self._console, disable=not self._console.is_terminal)
+        self._bars = Progress(
+            *columns,
+            console=self._console,
+            disable=not self._console.is_terminal,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self._task: TaskID | None = None
 
     def __enter__(self) -> ExportProgressDisplay:
@@ -337,7 +343,7 @@ def _draw(item: ItemAttention, decisions: list[ItemDecision]) -> None:
         screen.print(drawn)
 
 
-def _draw_indicators(screen: Console, indicators: Indicators) -> None:
+def _draw_indicators(screen: SafeConsole, indicators: Indicators) -> None:
     drawn = table("indicator", "value", title="\nIndicators")
     base, requisites = indicators.base, indicators.requisites
     drawn.add_row("documents", f"{indicators.documents:,}, {indicators.collected:,} collected")

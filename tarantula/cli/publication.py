@@ -71,7 +71,7 @@ def show(name: Name, as_json: Json = False) -> None:
     if as_json:
         write_json(row)
         return
-    drawn = table("field", "value")
+    drawn = table("field", "value", lines=True)
     for field, value in row.items():
         drawn.add_row(field, _format_field(field, value))
     console().print(drawn)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.filesize import decimal
 from rich.text import Text
 
 from tarantula.archive.quality.report import FileCounts, ItemReport, ReportTotals
 from tarantula.cli.terminal import Json, Urn, console, table, write_json
+from tarantula.core.output import SafeConsole
 from tarantula.freshness.report import FreshnessReport
 from tarantula.services import reports
 from tarantula.services.context import local_context
@@ -82,7 +82,7 @@ def _tables(item_report: ItemReport) -> Iterable[tuple[str, tuple[str, ...], lis
     yield "Servers", ("server",), [((row.server,), row.documents, row.percent) for row in item_report.servers]
 
 
-def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[ReportBar]) -> None:
+def _draw(screen: SafeConsole, title: str, headings: tuple[str, ...], rows: list[ReportBar]) -> None:
     if not rows:
         return
     drawn = table(*headings, "documents", "%", "", numbers=("state", "KB", "documents", "%"), title=f"\n{title}")
@@ -93,7 +93,7 @@ def _draw(screen: Console, title: str, headings: tuple[str, ...], rows: list[Rep
     screen.print(drawn)
 
 
-def _draw_freshness(screen: Console, belief: FreshnessReport) -> None:
+def _draw_freshness(screen: SafeConsole, belief: FreshnessReport) -> None:
     screen.print("\nFreshness", style="bold")
     for sentence in belief.sentences:
         screen.print(sentence)

@@ -19,6 +19,7 @@ from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableE
 from tarantula.core.process import log_to_stdout
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResult, SearchResults
 from tarantula.services import search as service
 from tarantula.services.context import local_context
@@ -50,16 +51,17 @@ def search(
 ) -> None:
     """Search the collected documents."""
     request = SearchRequest(query=" ".join(query), page=page, order=order, unfold=unfold, explain=explain)
-    gateway = gateway or Config().gateway
-    found = _ask_gateway(gateway, request) if gateway else _search_home(request)
+    installation = Config()
+    gateway = gateway or installation.gateway
+    found = _ask_gateway(installation, gateway, request) if gateway else _search_home(request)
     if as_json:
         write_json(found.model_dump(mode="json"))
     else:
         _draw(found)
 
 
-def _ask_gateway(gateway: str, request: SearchRequest) -> SearchResults:
-    with closing(GatewayClient(gateway)) as finder:
+def _ask_gateway(installation: Config, gateway: str, request: SearchRequest) -> SearchResults:
+    with closing(GatewayClient(gateway, SearchKeys(installation))) as finder:
         return finder.find(request)
 
 
@@ -135,7 +137,7 @@ def index(
     if updater.skipped:
         console().print(f"Not in the index, because their parsers were stopped: {updater.skipped:,}.")
         for url, reason in updater.stopped[:MAX_PRINTED]:
-            console().print(f"{url}: {reason}", markup=False, highlight=False)
+            console().print(f"{url}: {reason}")
         console().print("`tarantula index --skipped` lists all of them.")
     if updater.unreadable:
         raise typer.Exit(EXIT_INCOMPLETE)
@@ -148,7 +150,7 @@ def _list_skipped(as_json: bool) -> None:
         write_json([row.model_dump(mode="json") for row in rows])
         return
     for row in rows:
-        console().print(f"{row.urn} {row.url}: {row.reason}", markup=False, highlight=False, soft_wrap=True)
+        console().print(f"{row.urn} {row.url}: {row.reason}", soft_wrap=True)
     if not rows:
         console().print("No parser of a document was stopped.")
 

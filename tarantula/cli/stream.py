@@ -128,7 +128,7 @@ def show(name: Name, as_json: Json = False) -> None:
     if as_json:
         write_json(fields)
         return
-    drawn = table("field", "value")
+    drawn = table("field", "value", lines=True)
     for field, value in fields.items():
         drawn.add_row(field, value_text(value))
     console().print(drawn)

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from textwrap import indent, wrap
+from textwrap import wrap
 from typing import Annotated, Any
 
 import typer
 from rich.cells import cell_len
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.output import SafeConsole, escape_line
 
 Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
@@ -31,15 +31,29 @@ COLUMN_GAP = 2
 MIN_LAST_COLUMN_WIDTH = 20
 
 
-def console() -> Console:
+def console() -> SafeConsole:
     """Return the console for standard output: as wide as the terminal, or `FILE_WIDTH`."""
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else FILE_WIDTH
-    return Console(width=width, markup=False, highlight=False, emoji=False)
+    return SafeConsole(width=width)
 
 
-def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: str | None = None) -> Table:
-    """Return an empty table; columns in *numbers* are right-aligned, the column *whole* is never wrapped."""
-    made = Table(box=None, title=title, title_justify="left", title_style="bold", header_style="dim", pad_edge=False)
+class _LineTable(Table):
+    """A table in which newlines in foreign text do not look like further rows."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """Add a row; texts become one line."""
+        super().add_row(*(escape_line(cell) if isinstance(cell, str) else cell for cell in cells), **options)
+
+
+def table(
+    *columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: str | None = None, lines: bool = False
+) -> Table:
+    """Return an empty table; columns in *numbers* are right-aligned, the column *whole* is never wrapped.
+
+    With *lines*, cells may have several lines.
+    """
+    kind = Table if lines else _LineTable
+    made = kind(box=None, title=title, title_justify="left", title_style="bold", header_style="dim", pad_edge=False)
     for column in columns:
         made.add_column(
             column, justify="right" if column in numbers else "left", overflow="fold", no_wrap=column == whole
@@ -49,7 +63,7 @@ def table(*columns: str, numbers: tuple[str, ...] = (), whole: str = "", title: 
 
 def write_long_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Write a table of thousands of rows, wrapping the last column, without the cost of Rich for each cell."""
-    cells_of_rows = list(rows)
+    cells_of_rows = [[escape_line(cell) for cell in cells] for cells in rows]
     widths = [max(map(cell_len, cells)) + COLUMN_GAP for cells in zip(columns, *cells_of_rows, strict=True)][:-1]
     screen = console()
     last_width = max(screen.width - sum(widths), MIN_LAST_COLUMN_WIDTH)
@@ -69,7 +83,9 @@ def write_json_rows(rows: Iterable[Any]) -> None:
     """Write rows as an indented JSON list, one at a time, without holding the list in memory."""
     between = "[\n"
     for row in rows:
-        print(between + indent(json.dumps(row, indent=2, ensure_ascii=False), "  "), end="")
+        text = json.dumps(row, indent=2, ensure_ascii=False)
+        # Not textwrap.indent, which splits strings at separators of lines that JSON permits.
+        print(between + "  " + text.replace("\n", "\n  "), end="")
         between = ",\n"
     print("[]" if between == "[\n" else "\n]")
 
@@ -91,9 +107,14 @@ ProgressFunction = Callable[[int, int], None]
 @contextmanager
 def progress_phases() -> Iterator[Callable[[str], ProgressFunction]]:
     """Show a progress bar on a terminal; yields a function that returns the one to call in a phase of that title."""
-    screen = Console(stderr=True)
+    screen = SafeConsole(stderr=True)
     with Progress(
-        *Progress.get_default_columns(), console=screen, transient=True, disable=not screen.is_terminal
+        *Progress.get_default_columns(),
+        console=screen,
+        transient=True,
+        disable=not screen.is_terminal,
+        redirect_stdout=False,
+        redirect_stderr=False,
     ) as bar:
         task = bar.add_task("", total=None)
         yield lambda title: lambda done, total: bar.update(task, description=title, completed=done, total=total)

@@ -13,7 +13,7 @@ from tarantula.accounts.tokens import SCOPES
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.terminal import Json, Yes, console, local_time, table, write_json
 from tarantula.core.errors import TarantulaError
-from tarantula.services import accounts, tokens
+from tarantula.services import accounts, identities, tokens
 from tarantula.services.context import ServiceContext, local_context
 
 app = noun_group("user")
@@ -30,11 +30,15 @@ def add(
             "--role", help="reader, curator or administrator; default curator. The first account is an administrator."
         ),
     ] = None,
+    no_password: Annotated[
+        bool,
+        typer.Option("--no-password", help="Only an identity that is linked to it logs in: `tarantula user link`."),
+    ] = False,
 ) -> None:
     """Create an account; the password is asked for, or read from standard input."""
     with local_context() as context:
         chosen = parse_role(role) if role is not None else _default_role(context)
-        row = accounts.add_account(context, name, chosen, _password())
+        row = accounts.add_account(context, name, chosen, None if no_password else _password())
     print(f"{row.name} is {row.role.with_article}.")
 
 
@@ -104,6 +108,44 @@ def reset_factors(name: Name, yes: Yes = False) -> None:
             typer.confirm(f"Remove the second factors of {name}?", abort=True)
         accounts.reset_factors(context, name)
     print(f"{name} has no second factor any more.")
+
+
+Subject = Annotated[str, typer.Argument(metavar="SUBJECT", help="The person at the provider: the claim `sub`.")]
+Issuer = Annotated[
+    str,
+    typer.Option("--issuer", metavar="URL", help="The provider; default TARANTULA_OIDC_ISSUER.", show_default=False),
+]
+
+
+@app.command()
+def link(
+    name: Name,
+    subject: Subject,
+    issuer: Issuer = "",
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the link, and end the account's sessions.")] = False,
+) -> None:
+    """Let a person of the OpenID Connect provider log in to an account."""
+    with local_context() as context:
+        issuer = issuer or context.installation.oidc_issuer
+        if not issuer:
+            raise TarantulaError("There is no provider. Set TARANTULA_OIDC_ISSUER, or give --issuer.")
+        change = identities.unlink_identity if remove else identities.link_identity
+        change(context, name, issuer, subject)
+    print(f"{subject} is {'no longer' if remove else 'now'} linked to {name}.")
+
+
+@app.command("identities")
+def list_identities(as_json: Json = False) -> None:
+    """List the people of the OpenID Connect provider who are linked to accounts."""
+    with local_context() as context:
+        rows = identities.list_identities(context)
+    if as_json:
+        write_json([row.model_dump(mode="json") for row in rows])
+        return
+    drawn = table("account", "issuer", "subject", "since", "last login")
+    for row in rows:
+        drawn.add_row(row.account, row.issuer, row.subject, local_time(row.created_at), local_time(row.used_at))
+    console().print(drawn)
 
 
 @app.command()

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 from pydantic_core import to_jsonable_python
-from rich.console import Console
 from rich.filesize import decimal
 
 from tarantula.archive.damage import DamagedBody
@@ -18,6 +17,7 @@ from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.cli.terminal import Json, console, progress_phases, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.output import SafeConsole
 from tarantula.core.times import parse_duration, parse_moment
 from tarantula.services import fixity
 from tarantula.services.context import local_context
@@ -123,7 +123,7 @@ def _remarks(check: ItemCheck) -> Iterator[str]:
         yield f"The database does not know {', '.join(check.unknown)}."
 
 
-def _draw_damage(screen: Console, row: DamagedBody) -> None:
+def _draw_damage(screen: SafeConsole, row: DamagedBody) -> None:
     screen.print(f"  {row.problem}: {row.url}", style="red")
     for other in row.others:
         screen.print(f"    the same body: {other.urn}, {other.url}")

@@ -77,7 +77,7 @@ def run_pages(
         path = "" if has_accounts else f"begin?code={authenticator.create_code()}"
         print(f"{listener_url(where.host, served[0][1])}/{path}", flush=True)
         with meanwhile or nullcontext():
-            serve(served, installation.address_connections)
+            serve(served, installation.address_connections, installation.proxies)
 
 
 def _check_accounts(context: ServiceContext, host: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import tzinfo
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
@@ -20,6 +21,8 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.permissions import restrict_home
 from tarantula.core.times import parse_duration, parse_zone, zone_named
+
+TRUSTED_HOST = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[?[0-9a-f:.]+\]?", re.IGNORECASE)
 
 PYWB_CONFIG = """\
 # pywb, started in this directory, serves every item as a collection, and all items together as "all".
@@ -100,6 +103,40 @@ class Config(BaseSettings):
     stream_adapters: str = ""
     """Additional stream adapters, as ``name=package.module.Class``, separated by semicolons."""
 
+    search_key: str = Field(default="", repr=False)
+    """Keys that sign requests between clients, gateways and barrels, separated by semicolons; the first one signs."""
+    search_key_file: Path | None = None
+    """File of these keys, one a line; by default ``search.key`` in the home."""
+    trusted_hosts: str = ""
+    """Host names under which the pages, gateways and barrels are reached, as ``*.example.org``, separated by
+    semicolons; addresses of this machine need not be listed."""
+    trusted_proxies: str = ""
+    """Addresses and networks of proxies whose ``X-Forwarded-For`` and ``X-Forwarded-Proto`` hold, separated by
+    semicolons."""
+
+    oidc_issuer: str = ""
+    """Issuer of the OpenID Connect provider at which people may log in."""
+    oidc_client_id: str = ""
+    oidc_client_secret: str = Field(default="", repr=False)
+    oidc_client_secret_file: Path | None = None
+    oidc_label: str = ""
+    """Name of the provider on the login page; by default its host name."""
+    oidc_scopes: str = "openid profile email"
+    oidc_create: bool = False
+    """Whether an account is created for a person who logs in for the first time."""
+    oidc_name_claim: str = "preferred_username"
+    """Claim with the name of a new account."""
+    oidc_link_claim: str = ""
+    """Claim with the name of the account that a person gets at the first login; none: only commands link."""
+    oidc_domain: str = ""
+    """Domain of verified e-mail addresses whose part before the @ is a name of an account."""
+    oidc_role: str = "reader"
+    """Role of a new account, if no claim says which."""
+    oidc_role_claim: str = ""
+    """Claim with groups or roles, which gives the role at each login."""
+    oidc_roles: str = ""
+    """Roles of its values, as ``archivists=curator; staff=reader``."""
+
     web_components: bool = False
     """Whether administrators may enter import paths and all Scrapy settings in the pages and the API."""
 
@@ -157,6 +194,26 @@ class Config(BaseSettings):
         parse_networks(text)
         return text
 
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _known_proxies(cls, text: str) -> str:
+        parse_networks(text)
+        return text
+
+    @field_validator("trusted_hosts")
+    @classmethod
+    def _known_hosts(cls, text: str) -> str:
+        for word in _split(text):
+            if not TRUSTED_HOST.fullmatch(word):
+                raise ValueError(
+                    Message(
+                        "{word!r} is not a host name. Write it without scheme and port, as archive.example.org or "
+                        "*.example.org.",
+                        word=word[:80],
+                    )
+                )
+        return text
+
     @field_validator("fixity_period")
     @classmethod
     def _known_period(cls, period: str) -> str:
@@ -172,6 +229,16 @@ class Config(BaseSettings):
     def networks(self) -> tuple[IPv4Network | IPv6Network, ...]:
         """Private networks that may be connected to."""
         return parse_networks(self.private_networks)
+
+    @property
+    def hosts(self) -> list[str]:
+        """Patterns of trusted host names, in lower case."""
+        return _split(self.trusted_hosts.lower())
+
+    @property
+    def proxies(self) -> list[str]:
+        """Addresses and networks of trusted proxies."""
+        return _split(self.trusted_proxies)
 
     @property
     def dns_servers(self) -> list[str]:
@@ -197,6 +264,11 @@ class Config(BaseSettings):
     def key_file(self) -> Path:
         """File of the keys that encrypt secrets."""
         return (self.secret_key_file or self.home / "secret.key").expanduser().absolute()
+
+    @property
+    def search_key_path(self) -> Path:
+        """File of the keys that sign requests between clients, gateways and barrels."""
+        return (self.search_key_file or self.home / "search.key").expanduser().absolute()
 
     @cached_property
     def url(self) -> str:

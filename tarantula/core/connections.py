@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from ipaddress import IPv6Address, ip_address, ip_network
 from typing import Protocol
 
@@ -42,10 +43,17 @@ class ServerConnection(Protocol):
 class OpenConnections:
     """The open connections of a server; the one that the server waits for longest makes room for a new one."""
 
-    def __init__(self, per_address: int, most: int = MAX_CONNECTIONS, spare: int = SPARE_CONNECTIONS) -> None:
+    def __init__(
+        self,
+        per_address: int,
+        most: int = MAX_CONNECTIONS,
+        spare: int = SPARE_CONNECTIONS,
+        proxies: Sequence[str] = (),
+    ) -> None:
         # Each connection may need a second file: the download, or a connection to the database.
         self.most = max(min(most, connection_limit() // 2), 1)
         self.per_address = per_address
+        self._proxies = [ip_network(proxy, strict=False) for proxy in proxies]
         self.spare = spare
         self._open: dict[ServerConnection, str] = {}
         self._numbers = Counter[str]()
@@ -61,8 +69,7 @@ class OpenConnections:
     def add(self, connection: ServerConnection) -> bool:
         """Count a new connection and make room for it; return False if it has to be refused."""
         who = client_network(connection.client_address)
-        # All users of a proxy on this machine have its address.
-        too_many = self._numbers[who] >= self.per_address and not is_loopback(connection.client_address)
+        too_many = self._numbers[who] >= self.per_address and not self._is_shared(connection.client_address)
         if too_many and not self._abort_waiting(who):
             return False
         if len(self._open) >= self.most and not self._abort_waiting() and len(self) >= self.most + self.spare:
@@ -70,6 +77,10 @@ class OpenConnections:
         self._open[connection] = who
         self._numbers[who] += 1
         return True
+
+    def _is_shared(self, address: str) -> bool:
+        """Whether all users of a proxy have this address: a proxy on this machine, or a trusted one."""
+        return is_loopback(address) or any(ip_address(address) in proxy for proxy in self._proxies)
 
     def remove(self, connection: ServerConnection) -> None:
         """Forget a connection that is closed."""

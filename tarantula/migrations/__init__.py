@@ -10,7 +10,7 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 from tarantula.core.database_errors import display_name
 from tarantula.core.errors import TarantulaError
 
-REVISIONS = tuple(f"{number:04}" for number in range(1, 20))
+REVISIONS = tuple(f"{number:04}" for number in range(1, 21))
 """All versions of the schema, oldest first, listed here so that checking a current database costs one query."""
 
 HEAD = REVISIONS[-1]

@@ -31,6 +31,8 @@ class AccountRow(BaseModel):
     """Since when login is disabled."""
     second_factors: list[str]
     """Kinds that are set up: ``totp`` for an authenticator app, ``key`` for security keys."""
+    has_password: bool = True
+    """Whether it has a password; otherwise only identities at a provider log in to it."""
 
 
 def have_accounts(context: ServiceContext) -> bool:
@@ -52,7 +54,7 @@ def get_account(context: ServiceContext, name: str) -> AccountRow:
         return _row(stored.get(session, name), factors.kinds(session))
 
 
-def add_account(context: ServiceContext, name: str, role: Role, password: str) -> AccountRow:
+def add_account(context: ServiceContext, name: str, role: Role, password: str | None) -> AccountRow:
     """Create an account. The first one takes over what was created with the printed setup link."""
     with context.changing("account.add", name, Role.ADMINISTRATOR, role=role) as session:
         is_first = not stored.exist(session)
@@ -150,11 +152,19 @@ def check_own_password(context: ServiceContext, password: str) -> None:
     own_name(context)
     with context.database.session() as session:
         account = own_account(session, context)
+        if not account.password:
+            raise TarantulaError("This account has no password: the provider of the logins has it.")
         throttle.count_password(session, account.id)
     if not verify_password(password, account.password):
         raise TarantulaError("That is not the current password.")
     with context.database.session() as session:
         throttle.clear_password(session, account.id)
+
+
+def has_password(context: ServiceContext) -> bool:
+    """Whether one's own account has a password."""
+    with context.reading() as session:
+        return bool(own_account(session, context).password)
 
 
 def own_name(context: ServiceContext) -> str:
@@ -181,6 +191,7 @@ def _row(account: Account, kinds: dict[int, list[str]]) -> AccountRow:
         created_at=account.created_at,
         disabled_at=account.disabled_at,
         second_factors=kinds.get(account.id, []),
+        has_password=bool(account.password),
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,6 +10,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import select
 
 from tarantula.archive.quality.report import ItemReport, make_report
+from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
 from tarantula.freshness.report import freshness_report
@@ -92,7 +91,7 @@ def report_csv(report: ItemReport, table: str) -> str:
     """Return one table of a report as CSV."""
     chosen = _table(table)
     rows = ([getattr(row, column) for column in chosen.columns] for row in chosen.rows(report))
-    return _csv(chosen.columns, rows)
+    return csv_text([chosen.columns, *rows])
 
 
 def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
@@ -103,7 +102,7 @@ def publication_csv(reports_found: Iterable[ItemReport], table: str) -> str:
         for report in reports_found
         for row in chosen.rows(report)
     )
-    return _csv(("urn", "started_at", *chosen.columns), rows)
+    return csv_text([("urn", "started_at", *chosen.columns), *rows])
 
 
 def _table(name: str) -> ReportTable:
@@ -125,16 +124,3 @@ def _cached_report(context: ServiceContext, item: Item) -> ItemReport:
             _cached_reports.clear()
         _cached_reports[key] = counted
     return _cached_reports[key]
-
-
-def _csv(heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    output = io.StringIO()
-    writer = csv.writer(output)
-    writer.writerow(heading)
-    writer.writerows([_without_formula(value) for value in row] for row in rows)
-    return output.getvalue()
-
-
-def _without_formula(value: Any) -> Any:
-    """Return a value that no spreadsheet evaluates as a formula: types and servers come from strangers."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
 from tarantula.archive.replay.pages import find_document
+from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.states import ItemState
@@ -24,6 +25,7 @@ from tarantula.core.validation import MessageText
 from tarantula.models import Barrel, Document, Item, SkippedText
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.query_counts import QueryCounter, top_queries
 from tarantula.search.results import SearchRequest, SearchResult, SearchResults
 from tarantula.services.context import ServiceContext
@@ -75,7 +77,7 @@ def search_documents(context: ServiceContext, request: SearchRequest) -> SearchR
     """Return a page of search results."""
     context.person.check(Role.READER)
     if context.installation.gateway:
-        return _gateway(context.installation.gateway).find(request)
+        return _gateway(context.installation).find(request)
     began = monotonic()
     with open_index(context) as index:
         from tarantula.search.finder import SearchFinder
@@ -132,7 +134,7 @@ def completions(context: ServiceContext, prefix: str) -> list[str]:
     """Return completions of the beginning of a query."""
     context.person.check(Role.READER)
     if context.installation.gateway:
-        return _gateway(context.installation.gateway).complete(prefix)
+        return _gateway(context.installation).complete(prefix)
     with open_index(context) as index:
         from tarantula.search.completion import complete_query
 
@@ -197,8 +199,8 @@ def search_counts(database: Database) -> QueryCounter:
 
 
 @lru_cache(maxsize=1)
-def _gateway(address: str) -> GatewayClient:
-    return GatewayClient(address)
+def _gateway(installation: Config) -> GatewayClient:
+    return GatewayClient(installation.gateway, SearchKeys(installation))
 
 
 @lru_cache(maxsize=1)

@@ -22,7 +22,7 @@ class Account(Base):
     role: Mapped[str] = mapped_column(String(20))
     """`tarantula.accounts.roles.Role`."""
     password: Mapped[str] = mapped_column(String(200))
-    """Hashed with argon2."""
+    """Hashed with argon2; empty for an account without a password, whose identities log in at a provider."""
     created_at: Mapped[datetime] = mapped_column(UtcDateTime)
     disabled_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
     """When it was disabled."""
@@ -40,6 +40,19 @@ class LoginSession(Base):
     name: Mapped[str] = mapped_column(String(100))
     seen_at: Mapped[datetime] = mapped_column(UtcDateTime)
     expires_at: Mapped[datetime] = mapped_column(UtcDateTime)
+
+
+class Identity(Base):
+    """An identity at an OpenID Connect provider, which logs in to an account."""
+
+    __tablename__ = "identity"
+
+    issuer: Mapped[str] = mapped_column(String(300), primary_key=True)
+    subject: Mapped[str] = mapped_column(String(255), primary_key=True)
+    account_id: Mapped[int] = mapped_column(ForeignKey("account.id", ondelete="CASCADE"), index=True)
+    created_at: Mapped[datetime] = mapped_column(UtcDateTime)
+    used_at: Mapped[datetime | None] = mapped_column(UtcDateTime)
+    """Time of the last login."""
 
 
 class Token(Base):

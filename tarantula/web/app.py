@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 from collections.abc import Sequence
+from urllib.parse import urlsplit
 
 from fastapi import FastAPI
 from nicegui import app as pages_app
@@ -12,14 +14,14 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from tarantula import __version__
-from tarantula.core.sockets import open_listener
+from tarantula.core.sockets import TrustedHosts, open_listener, trusted_hosts
 from tarantula.web import api, live
 from tarantula.web.api import monitoring
 from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
 from tarantula.web.auth import Authenticator, AuthMiddleware
 from tarantula.web.limits import REPLAY, AddressLimitMiddleware, RequestLimitMiddleware, RequestLimits
-from tarantula.web.middleware import DisconnectMiddleware
+from tarantula.web.middleware import DisconnectMiddleware, TrustedHostMiddleware
 from tarantula.web.pages import (
     accounts,
     alerts,
@@ -37,6 +39,7 @@ from tarantula.web.pages import (
     reports,
     search_engine,
     servers,
+    single_sign_on,
     sources,
     types,
     validation,
@@ -53,7 +56,7 @@ __all__ = ["create_app", "create_apps"]
 # fmt: off
 PAGES = (
     accounts, alerts, audit, browse, dashboard, documents, files, items, login, overview, picker, publications,
-    reports, search_engine, servers, sources, types, validation, withholding,
+    reports, search_engine, servers, single_sign_on, sources, types, validation, withholding,
 )
 # fmt: on
 """Importing a page module registers its routes."""
@@ -62,7 +65,7 @@ RECONNECT_SECONDS = 30.0
 """How long the server keeps the state of a page whose connection is lost; afterwards the page is reloaded."""
 
 
-def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
+def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: TrustedHosts) -> FastAPI:
     """Create the management app of an installation; one per process."""
     app = FastAPI(
         title="Tarântula",
@@ -72,10 +75,13 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    for router in (login.router, factors.router, search.router, monitoring.router, live.router, api.router):
+    routers = (login.router, factors.router, single_sign_on.router, search.router)
+    for router in (*routers, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     add_page_error_handler(pages_app)
+    # Its lines about pages that do not exist have the whole URL, such as that of the start link with its code.
+    logging.getLogger("nicegui").addFilter(lambda record: not record.getMessage().endswith(" not found"))
     app.mount("/static", StaticFiles(directory=live.STATIC))
     ui.run_with(
         app,
@@ -90,6 +96,8 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin) -> FastAPI:
     app.add_middleware(AddressLimitMiddleware, limits=limits)
     app.add_middleware(ReplayMiddleware, replay=replay)
     app.add_middleware(MetricsMiddleware)
+    has_proxies = bool(authenticator.installation.proxies)
+    app.add_middleware(TrustedHostMiddleware, hosts=hosts, has_proxies=has_proxies)
     app.add_middleware(DisconnectMiddleware)
     return app
 
@@ -108,6 +116,12 @@ def create_apps(
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
     installation, limits = authenticator.installation, RequestLimits(authenticator.installation)
+    hosts = trusted_hosts(installation, host)
+    # With an address of their own, archived pages have none of the names of the management pages.
+    replay_hosts = TrustedHosts([urlsplit(address).hostname or ""]) if address else hosts
     archived: ASGIApp = create_replay_app(installation, authenticator.content, tickets, picker.routes(tickets))
     archived = AddressLimitMiddleware(RequestLimitMiddleware(archived, limits, REPLAY), limits)
-    return [(create_app(authenticator, replay), listener), (archived, replay_socket)]
+    return [
+        (create_app(authenticator, replay, hosts), listener),
+        (TrustedHostMiddleware(archived, replay_hosts), replay_socket),
+    ]

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.accounts import accounts, audit, factors, login, sessions, tokens
 from tarantula.accounts.credentials import secret_digest
+from tarantula.accounts.oidc import OidcProvider, OidcSettings
 from tarantula.accounts.roles import Person, Role
 from tarantula.accounts.security_keys import Site
 from tarantula.core.config import Config
@@ -28,6 +29,8 @@ from tarantula.web.i18n import LANGUAGE_COOKIE, negotiate_language, set_language
 from tarantula.web.limits import SESSIONS, error_response, retry_headers, run_in_pool
 from tarantula.web.middleware import add_security_headers
 
+HOST_PREFIX = "__Host-"
+"""RFC 6265bis, 4.1.3.2: browsers accept such a cookie only from its own host by https, with Secure and Path=/."""
 SESSION_COOKIE = "tarantula_session"
 DEVICE_COOKIE = "tarantula_device"
 """Cookie of a browser in which an account has logged in: failed logins elsewhere do not delay it."""
@@ -47,6 +50,9 @@ class Authenticator:
         """Connections for logins and sessions, which nothing else can use up."""
         self.health = database.limited(HEALTH_CONNECTIONS)
         """Connections for the health check."""
+        settings = OidcSettings.of(installation)
+        self.provider = OidcProvider(installation, settings) if settings is not None else None
+        """Where people may log in besides here."""
         self._code: str | None = None
         self._lock = Lock()
 
@@ -110,17 +116,39 @@ class Authenticator:
         return ServiceContext(self.installation, self.content, person)
 
 
-def session_cookie(secret: str, *, secure: bool, name: str = SESSION_COOKIE, seconds: int | None = None) -> str:
-    """Return the value of a Set-Cookie header for a session, or for a known device."""
+def is_secure(connection: HTTPConnection) -> bool:
+    """Whether a request came by https, to this server or to a trusted proxy."""
+    return connection.scope["scheme"] in ("https", "wss")
+
+
+def cookie_name(connection: HTTPConnection, name: str = SESSION_COOKIE) -> str:
+    """Return the name of a cookie as the browser has it: another one by https, where no other site can set it."""
+    return f"{HOST_PREFIX}{name}" if is_secure(connection) else name
+
+
+def session_cookie(
+    connection: HTTPConnection,
+    secret: str,
+    name: str = SESSION_COOKIE,
+    seconds: int | None = None,
+    same_site: str = "Strict",
+) -> str:
+    """Return the value of a Set-Cookie header for a session, or for what else a browser keeps; 0 seconds remove it."""
     cookie: SimpleCookie = SimpleCookie()
-    cookie[name] = secret
-    morsel = cookie[name]
+    full_name = cookie_name(connection, name)
+    cookie[full_name] = secret
+    morsel = cookie[full_name]
     if seconds is not None:
         morsel["max-age"] = seconds
-    morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, "Strict"
-    if secure:
+    morsel["path"], morsel["httponly"], morsel["samesite"] = "/", True, same_site
+    if is_secure(connection):
         morsel["secure"] = True
     return morsel.OutputString()
+
+
+def own_cookie(connection: HTTPConnection, name: str = SESSION_COOKIE) -> str | None:
+    """Return the value of a cookie that `session_cookie` has set."""
+    return connection.cookies.get(cookie_name(connection, name))
 
 
 def key_site(request: Request, public_address: str) -> Site:
@@ -172,7 +200,7 @@ def _follows_link(connection: HTTPConnection) -> bool:
 def _is_own_origin(connection: HTTPConnection, origin: str) -> bool:
     try:
         theirs, ours = urlsplit(origin), urlsplit(f"//{connection.headers.get('host', '')}")
-        scheme = "https" if connection.scope["scheme"] in ("https", "wss") else "http"
+        scheme = "https" if is_secure(connection) else "http"
         port = theirs.port or DEFAULT_PORTS.get(theirs.scheme)
         return (theirs.scheme, theirs.hostname, port) == (scheme, ours.hostname, ours.port or DEFAULT_PORTS[scheme])
     except ValueError:
@@ -245,7 +273,7 @@ class AuthMiddleware:
             person = await run_in_pool(SESSIONS, self._authenticator.person_of_token, token.strip())
             _check_scopes(person, path)
             return person
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         # Event streams are no sign that a user is present.
         is_stream = connection.scope["type"] != "http" or connection.headers.get("accept") == EVENT_STREAM
         if not secret:
@@ -261,7 +289,7 @@ class AuthMiddleware:
 
     def _disconnect_when_ended(self, connection: HTTPConnection, person: Person, receive: Receive) -> Receive:
         """Disconnect an open page soon after its session has ended."""
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         checked_at = monotonic()
 
         async def receiving() -> Message:
@@ -279,7 +307,7 @@ class AuthMiddleware:
 
     def _end_when_ended(self, connection: HTTPConnection, person: Person, send: Send) -> Send:
         """End a streamed response soon after its session has ended."""
-        secret = connection.cookies.get(SESSION_COOKIE)
+        secret = own_cookie(connection)
         checked_at, is_ended = monotonic(), False
 
         async def sending(message: Message) -> None:

@@ -136,7 +136,7 @@ _ITEM = r"/api/items/[^/]+"
 _STREAM = r"/api/streams/[^/]+"
 WORK = (
     (r"/health", HEALTH),
-    (r"/login(/.*)?|/logout|/begin|/language/.*|/account/factors(/.*)?", LOGIN),
+    (r"/login(/.*)?|/begin|/language/.*|/account/factors(/.*)?", LOGIN),
     (r"/search|/search/complete|/api/search(/.*)?", SEARCH),
     (rf"{_STREAM}/export\.[^/]+|{_ITEM}/exports/.+|.*\.csv", DOWNLOADS),
     (rf"/api/checks/alert/past|/api/alerts/[^/]+/past|/api/views/[^/]+/data|{_STREAM}/(points|events)", HEAVY),

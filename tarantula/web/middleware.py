@@ -1,12 +1,19 @@
-"""ASGI middleware: security headers, and clients that disconnect before the response."""
+"""ASGI middleware: security headers, trusted host names, and clients that disconnect before the response."""
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
+import logging
+from http import HTTPStatus
+
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import HTTPConnection
+from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.sockets import TrustedHosts, untrusted_host
+
+logger = logging.getLogger(__name__)
 
 PAGE_POLICY = (
     "default-src 'self'",
@@ -58,6 +65,37 @@ def content_policy(connection: HTTPConnection) -> str:
     except TarantulaError:
         origin = "'none'"
     return "; ".join(PAGE_POLICY).format(replay=origin)
+
+
+class TrustedHostMiddleware:
+    """Refuses requests whose Host header does not name this server."""
+
+    def __init__(self, app: ASGIApp, hosts: TrustedHosts, *, has_proxies: bool = True) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._warns = not has_proxies
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if self._warns and "x-forwarded-proto" in headers:
+            self._warns = False
+            logger.warning(
+                "A request has the header X-Forwarded-Proto. If a proxy has sent it, add the proxy's address to "
+                "TARANTULA_TRUSTED_PROXIES; until then such headers are ignored."
+            )
+        if self._hosts.accepts(host, (scope.get("server") or ("",))[0]):
+            await self._app(scope, receive, send)
+        elif scope["type"] == "http":
+            answer = JSONResponse({"detail": str(untrusted_host(host))}, HTTPStatus.MISDIRECTED_REQUEST)
+            await answer(scope, receive, add_security_headers(HTTPConnection(scope), send))
+        else:
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
 
 
 NO_RESPONSE = "No response returned."

@@ -42,16 +42,20 @@ MAX_RAW_BODY_BYTES = 128 * 1024 * 1024
 class _Config(uvicorn.Config):
     """Configuration of uvicorn, and the connections of all servers of this process."""
 
-    def __init__(self, app: ASGIApp, connections: OpenConnections) -> None:
+    def __init__(self, app: ASGIApp, connections: OpenConnections, proxies: list[str]) -> None:
         super().__init__(
             app,
             http=LimitedProtocol,
             log_level="warning",
             access_log=False,
+            use_colors=False,
             server_header=False,
             backlog=ACCEPT_BACKLOG,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+            # Without a list uvicorn believes these headers of every client on this machine.
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=proxies,
         )
         self.connections = connections
 
@@ -206,13 +210,17 @@ class _Server(uvicorn.Server):
         yield
 
 
-def serve(applications: Sequence[tuple[ASGIApp, socket.socket]], connections_per_address: int) -> None:
-    """Serve apps on their sockets until Ctrl-C."""
-    asyncio.run(_serve(applications, OpenConnections(connections_per_address)))
+def serve(
+    applications: Sequence[tuple[ASGIApp, socket.socket]], connections_per_address: int, proxies: list[str]
+) -> None:
+    """Serve apps on their sockets until Ctrl-C; the headers of *proxies* say where a request came from."""
+    asyncio.run(_serve(applications, OpenConnections(connections_per_address, proxies=proxies), proxies))
 
 
-async def _serve(applications: Sequence[tuple[ASGIApp, socket.socket]], connections: OpenConnections) -> None:
-    servers = [_Server(_Config(app, connections)) for app, _ in applications]
+async def _serve(
+    applications: Sequence[tuple[ASGIApp, socket.socket]], connections: OpenConnections, proxies: list[str]
+) -> None:
+    servers = [_Server(_Config(app, connections, proxies)) for app, _ in applications]
 
     def end() -> None:
         for server in servers:

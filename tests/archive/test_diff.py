@@ -135,7 +135,8 @@ def test_control_characters_of_a_page_are_not_printed(tarantula: Tarantula, sqli
     pages = ("<p>\x1b[2J\x07one", "<p>\x1b[2J\x9b1;1Hother [bold]")
     urns = [archive(config, sqlite, month, {f"{BASE}a": Page(page)}) for month, page in enumerate(pages, start=1)]
     shown = tarantula("diff", *urns, "--text").out
-    assert "    - ·[2J·one\n    + ·[2J·1;1Hother [bold]\n" in shown
+    assert r"- \u001b[2J\u0007one" in shown
+    assert r"+ \u001b[2J\u009b1;1Hother [bold]" in shown
     assert "\x1b" not in shown
 
 

@@ -18,6 +18,7 @@ from cryptography import x509
 from cryptography.x509.oid import AuthorityInformationAccessOID
 from sqlalchemy import select
 
+from tarantula.accounts.oidc import OidcProvider, OidcSettings, PendingLogin, ProviderError
 from tarantula.accounts.roles import NotAllowed, Person, Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -92,6 +93,13 @@ def _uri(url: str) -> x509.UniformResourceIdentifier:
     return x509.UniformResourceIdentifier(url)
 
 
+PROVIDERS = {
+    "a": ("https://10.0.0.5/token", "https://public.test/keys"),
+    "b": ("https://inside.test/token", "https://public.test/keys"),
+    "c": ("https://public.test/token", "https://metadata.test/keys"),
+    "d": ("https://public.test/token", "https://169.254.169.254/keys"),
+}
+"""Endpoints of tokens and of keys that public providers name."""
 PAGES: dict[str, Page] = {
     "public.test/secure": (200, {}, f"<p>1</p>{SECURE}"),
     "later.test/secure": (200, {}, "<p>1</p>"),
@@ -120,6 +128,15 @@ PAGES: dict[str, Page] = {
     "mixed.test/": (200, {}, '<a href="http://10.0.0.5/"><a href="http://192.168.7.7/"><p>1</p>'),
     "moved.test/": (200, {}, "<p>1</p>"),
     **{f"rebinding.test/{number}": (200, {"Connection": "close"}, "<p>1</p>") for number in range(4)},
+    **{
+        f"public.test/{name}/.well-known/openid-configuration": (
+            200,
+            {"Content-Type": "application/json"},
+            json.dumps({"issuer": f"https://public.test/{name}", "token_endpoint": token, "jwks_uri": keys}),
+        )
+        for name, (token, keys) in PROVIDERS.items()
+    },
+    "public.test/token": (200, {"Content-Type": "application/json"}, '{"id_token": "a.b.c"}'),
     "10.0.0.5/": (200, {}, "never: secrets are served instead"),
 }
 PRIVATE_RESPONDERS = (
@@ -201,6 +218,22 @@ def poll(url: str, **values: Any) -> list[str]:
             with database.reading() as session:
                 statuses.append(session.scalars(select(SourceState.status)).one())
     return statuses
+
+
+def log_in_at_providers() -> dict[str, str]:
+    """Log in at providers whose names or endpoints are private; return what each said."""
+    pending, said = PendingLogin.begin("/"), {}
+    answer = {"state": pending.state, "code": "code"}
+    issuers = [*(f"https://public.test/{name}" for name in PROVIDERS), "https://inside.test", "https://alias.test"]
+    for issuer in issuers:
+        installation = Config(oidc_issuer=issuer, oidc_client_id="lab")
+        settings = OidcSettings.of(installation)
+        assert settings is not None
+        try:
+            asyncio.run(OidcProvider(installation, settings).identity("http://127.0.0.1/", pending, answer))
+        except ProviderError as error:
+            said[issuer] = str(error)
+    return said
 
 
 def suggest() -> dict[str, int]:
@@ -320,6 +353,7 @@ SCENARIOS: dict[str, Scenario] = {
     "stream mixed": lambda: poll("http://mixed.test/"),
     "stream rebinding": lambda: poll("http://rebinding.test/0"),
     "stream changing": lambda: poll("http://later.test/"),
+    "provider": log_in_at_providers,
     "suggestions": suggest,
     "picker": pick,
     "notifications": notify,

@@ -167,6 +167,14 @@ def test_streams_follow_neither_a_name_nor_a_redirect_inside(laboratory: dict[st
     assert laboratory["stream changing"]["result"] == ["read", "refused"]
 
 
+def test_logins_at_a_provider(laboratory: dict[str, Any]) -> None:
+    """What a provider names as its endpoints is connected to only at public addresses."""
+    assert connections(laboratory, "provider") == tcp("93.184.1.1", port=443)
+    result = laboratory["provider"]["result"]
+    assert len(result) == 6
+    assert [issuer for issuer, said in result.items() if "cannot be reached" not in said] == []
+
+
 def test_suggestions(laboratory: dict[str, Any]) -> None:
     accepted = {url for url, code in laboratory["suggestions"]["result"].items() if code == 0}
     # The name that is changed after the suggestion is refused when it is collected.
@@ -253,6 +261,7 @@ NETWORK_CALLS = frozenset(
 """Functions and classes that do, or lead to those that do."""
 BROWSER_PATHS = {"browser", "stream rendered", "picker rendered"}
 PATHS: dict[str, set[str]] = {
+    "accounts.oidc": {"provider"},
     "browser.renderer": {"browser", "browser rebinding"},
     "browser.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
     "engine.downloader": {"collector", "sitemaps", "changing base", "mixed base", "proxy", "preview", "stream"},

@@ -150,7 +150,7 @@ def indexed() -> int:
 def test_barrels_and_gateways_say_so_once(server: OwnPostgresql, database: Database, tmp_path: Path) -> None:
     arrive(database, new_item(database), {"http://a.example/1": "before"})
     barrel, _ = start_barrel(tmp_path / "barrel")
-    gateway, address = start_gateway()
+    gateway, address = start_gateway("--unsigned")
     with api_client(address) as client:
 
         def found() -> int:

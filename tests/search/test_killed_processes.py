@@ -22,6 +22,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Barrel
 from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.results import BarrelSearchRequest, SearchOrder, SearchRequest
 from tarantula.store.database import open_database
 from tarantula.store.journal import JournalFollower, JournalKind, last_visible_id
@@ -159,7 +160,7 @@ def last(database: Database) -> int:
 def everything(address: str) -> list[int]:
     """Return all documents of a barrel, page by page."""
     question = BarrelSearchRequest(**EVERYTHING.model_dump(), withheld=[])
-    with closing(GatewayClient(address)) as finder:
+    with closing(GatewayClient(address, SearchKeys(Config()))) as finder:
         pages = [finder.find(question)]
         while len(pages) < pages[0].pages:
             pages.append(finder.find(question.model_copy(update={"page": len(pages) + 1})))
@@ -178,7 +179,8 @@ def test_no_query_fails_and_no_answer_goes_back(kind: str, request: pytest.Fixtu
         writers = [arriving(database, urn, "quick", False)]
         if kind == "postgresql":
             writers.append(arriving(database, urn, "slow", True))
-        with closing(GatewayClient(gateway)) as finder, going_on(*[(questions := Questions(finder)).ask] * CLIENTS):
+        finder = GatewayClient(gateway, SearchKeys(config))
+        with closing(finder), going_on(*[(questions := Questions(finder)).ask] * CLIENTS):
             with going_on(*writers):
                 kill_in_turn(fleet, questions, KILLS[kind])
             eventually(lambda: fleet.is_ready() and set(fleet.places()) == {last(database)})

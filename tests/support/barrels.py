@@ -68,9 +68,9 @@ def start_barrel(folder: Path, *options: str) -> tuple[subprocess.Popen[str], st
     return _started("barrel", "--folder", str(folder), *options)
 
 
-def start_gateway() -> tuple[subprocess.Popen[str], str]:
+def start_gateway(*options: str) -> tuple[subprocess.Popen[str], str]:
     """Start a gateway; return its process and its address."""
-    return _started("gateway", "--port", "0")
+    return _started("gateway", "--port", "0", *options)
 
 
 @contextmanager

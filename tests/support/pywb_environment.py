@@ -17,7 +17,8 @@ def wayback() -> Path:
     if not INSTALLED.exists() or INSTALLED.read_text() != wanted:
         _run(sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT))
         python = ENVIRONMENT / "bin" / "python"
-        _run(str(python), "-m", "pip", "install", "--quiet", "--no-deps", "--requirement", str(REQUIREMENTS))
+        install = ("-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes", "--requirement")
+        _run(str(python), *install, str(REQUIREMENTS))
         INSTALLED.write_text(wanted)
     return ENVIRONMENT / "bin" / "wayback"
 

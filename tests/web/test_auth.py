@@ -11,9 +11,11 @@ from playwright.sync_api import Page, expect
 
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
+from tarantula.core.sockets import open_listener
 from tarantula.services import accounts, tokens
 from tarantula.services.context import ServiceContext
 from tarantula.store.database import open_database
+from tests.support.command_result import Tarantula
 from tests.support.crawls import TARANTULA, run, start, started
 from tests.support.waits import TIMEOUT_SECONDS
 from tests.support.web_server import WebServer, api_client
@@ -38,12 +40,37 @@ def context(tmp_path_factory: pytest.TempPathFactory, quick_passwords: None) -> 
 @pytest.fixture(scope="module")
 def place(context: ServiceContext) -> Iterator[WebServer]:
     """A web server for all tests of this module, which leave these accounts unchanged."""
-    process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
+    yield from serving("web", "--port", "0", "--replay-port", "0")
+
+
+@pytest.fixture(scope="module")
+def proxied(context: ServiceContext) -> Iterator[WebServer]:
+    """The same behind a proxy on loopback, with names of their own for the pages and the archived pages."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TARANTULA_TRUSTED_PROXIES", "127.0.0.1")
+        patch.setenv("TARANTULA_TRUSTED_HOSTS", "archive.example; *.intranet.example")
+        replay_address = ("--replay-address", "https://replay.example")
+        yield from serving("web", "--port", "0", "--replay-port", str(free_port()), *replay_address)
+
+
+def serving(*arguments: str) -> Iterator[WebServer]:
+    """Start a web server for several tests."""
+    process = start([TARANTULA, *arguments])
     started.remove(process)
     assert process.stdout is not None
     yield WebServer(process.stdout.readline().strip().rstrip("/"), "")
     process.terminate()
     process.communicate(timeout=TIMEOUT_SECONDS)
+
+
+REPLAY_PORTS: list[int] = []
+
+
+def free_port() -> int:
+    """Return a port for archived pages that is free now."""
+    with open_listener("127.0.0.1", 0) as listener:
+        REPLAY_PORTS.append(listener.getsockname()[1])
+    return REPLAY_PORTS[-1]
 
 
 @pytest.fixture
@@ -163,18 +190,114 @@ def test_every_response_has_security_headers(place: WebServer) -> None:
         assert client.get("/login").headers["cache-control"] == "no-store"
         for host in (b"x; script-src *", b"[", b"a b", b"\xe9", b"[::1", b"a:b:c"):
             answer = client.get("/login", headers=[(b"Host", host)])
-            assert answer.status_code in (200, 400), host
+            assert answer.status_code in (400, 421), host
             assert "script-src *" not in answer.headers.get("content-security-policy", "")
 
 
-def test_cookies_are_httponly_and_samesite(place: WebServer) -> None:
+BY_HTTPS = {"X-Forwarded-Proto": "https"}
+
+
+def cookie_parts(answer: httpx.Response) -> dict[str, set[str]]:
+    """Return the attributes of the cookies of an answer, without their values and ages."""
+    found = {}
+    for header in answer.headers.get_list("set-cookie"):
+        first, *attributes = header.split("; ")
+        name, _, value = first.partition("=")
+        removal = {"removed"} if value in ("", '""') else set()
+        found[name] = removal | {one for one in attributes if not one.lower().startswith(("expires", "max-age"))}
+    return found
+
+
+def test_by_https_no_other_host_can_set_the_cookies(place: WebServer, proxied: WebServer) -> None:
+    expected = {"HttpOnly", "Path=/", "SameSite=Strict"}
     with api_client(place.address) as client:
-        cookie = log_in(client, "ana").headers["set-cookie"]
-        behind = log_in(client, "ana", **{"X-Forwarded-Proto": "https"}).headers["set-cookie"]
-    assert "; HttpOnly; " in cookie
-    assert cookie.endswith("SameSite=Strict")
-    assert "Secure" not in cookie
-    assert "; Secure" in behind
+        # Headers of a proxy that is not trusted change nothing.
+        for headers in ({}, BY_HTTPS):
+            assert cookie_parts(log_in(client, "ana", **headers)) == {
+                "tarantula_session": expected,
+                "tarantula_device": expected,
+            }
+    with api_client(proxied.address) as client:
+        behind = log_in(client, "ana", **BY_HTTPS)
+        assert cookie_parts(behind) == {
+            "__Host-tarantula_session": {*expected, "Secure"},
+            "__Host-tarantula_device": {*expected, "Secure"},
+        }
+        secret = behind.cookies["__Host-tarantula_session"]
+
+        def status(name: str, value: str, **headers: str) -> int:
+            client.cookies.clear()
+            return client.get("/api/me", headers={"Cookie": f"{name}={value}", **headers}).status_code
+
+        assert status("__Host-tarantula_session", secret, **BY_HTTPS) == 200
+        # A neighbour under the same domain, or a page by http, can set a cookie without the prefix.
+        assert status("tarantula_session", secret, **BY_HTTPS) == 401
+        assert status("__Host-tarantula_session", secret) == 401
+        old = {"Cookie": f"tarantula_session={secret}", **BY_HTTPS}
+        again = log_in(client, "ana", **old)
+        assert "removed" in cookie_parts(again)["tarantula_session"]
+        # A login never continues the session of the browser.
+        fresh = again.cookies["__Host-tarantula_session"]
+        assert fresh != secret
+        left = client.post("/logout", headers={"Cookie": f"__Host-tarantula_session={fresh}", **BY_HTTPS})
+        assert cookie_parts(left) == {"__Host-tarantula_session": {"removed", *expected, "Secure"}}
+        assert status("__Host-tarantula_session", fresh, **BY_HTTPS) == 401
+
+
+def test_foreign_host_names_are_refused(place: WebServer, proxied: WebServer) -> None:
+    """A page whose name is made to resolve to this machine is not of this site, whatever it sends."""
+    local = ["localhost", "LOCALHOST.", "127.0.0.1", "127.0.0.2:80", "[::1]"]
+    listed = ["archive.example", "Archive.Example:443", "a.intranet.example", "a.b.intranet.example."]
+    foreign = ["evil.example", "evil.example:8090", "127.0.0.1.evil.example", "localhost.evil.example", "10.0.0.5"]
+    foreign += ["archive.example.evil.example", "intranet.example", "replay.example", "a b", "", "x@127.0.0.1", "[::2]"]
+    for server, accepted in ((place, local), (proxied, [*local, *listed])):
+        with api_client(server.address) as client:
+
+            def status(host: str, path: str = "/login") -> int:
+                return client.get(path, headers={"Host": host}).status_code
+
+            assert {host: status(host) for host in accepted} == dict.fromkeys(accepted, 200)
+            assert {host: status(host) for host in foreign if status(host) not in (400, 421)} == {}
+            answer = client.get("/health", headers={"Host": "evil.example"})
+            assert (answer.status_code, "TARANTULA_TRUSTED_HOSTS" in answer.json()["detail"]) == (421, True)
+            log_in(client, "ana")
+            assert open_websocket(server, client.cookies) == 101
+            assert open_websocket(server, client.cookies, Host="evil.example") == 403
+    with api_client(f"http://127.0.0.1:{REPLAY_PORTS[-1]}") as client:
+        statuses = [client.get("/tell.js", headers={"Host": host}).status_code for host in [*local, "replay.example"]]
+        assert statuses == [200] * len(statuses)
+        for host in ("evil.example", "archive.example"):
+            assert client.get("/tell.js", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("HOSTS", "https://archive.example"), ("HOSTS", "archive.example:80"), ("PROXIES", "proxy.example")],
+)
+def test_invalid_names_and_proxies_are_reported(
+    tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(f"TARANTULA_TRUSTED_{variable}", value)
+    done = tarantula("web")
+    assert (done.code, done.err.startswith(f"TARANTULA_TRUSTED_{variable}: '{value}' is not a ")) == (2, True)
+
+
+def test_forwarded_addresses_do_not_evade_the_throttle(place: WebServer, proxied: WebServer, ivo: str) -> None:
+    with api_client(place.address) as client:
+        forged = [
+            log_in(client, ivo, "wrong wrong wrong", **{"X-Forwarded-For": f"198.51.100.{n}"}).status_code
+            for n in range(12)
+        ]
+    assert 429 in forged
+    with api_client(proxied.address) as client:
+        # Of what the proxy passes on only the last address is its own; a client can write the others.
+        behind = [
+            log_in(client, ivo, "wrong wrong wrong", **{"X-Forwarded-For": f"198.51.100.{n}, 203.0.113.7"}).status_code
+            for n in range(12)
+        ]
+        assert (behind[:5], 429 in behind) == ([401] * 5, True)
+        # The owner comes from another address, and is not delayed.
+        assert log_in(client, ivo, **{"X-Forwarded-For": "203.0.113.8"}).status_code == 303
 
 
 def test_invalid_requests_are_refused(place: WebServer, context: ServiceContext) -> None:

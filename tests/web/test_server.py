@@ -102,7 +102,7 @@ def running(most: int = 100) -> Iterator[Running]:
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:
-        one = server._Server(server._Config(Starlette(routes=ROUTES), opened))
+        one = server._Server(server._Config(Starlette(routes=ROUTES), opened, []))
         loops.append(asyncio.get_running_loop())
         watcher = asyncio.create_task(opened.abort_overdue())
         end.append(lambda: setattr(one, "should_exit", True))

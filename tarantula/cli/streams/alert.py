@@ -171,7 +171,7 @@ def fired(
     if as_json:
         write_json([row.model_dump(mode="json") for row in rows])
         return
-    drawn = table("when", "alert", "source", "row", "why", numbers=("alert",))
+    drawn = table("when", "alert", "source", "row", "why", numbers=("alert",), lines=True)
     for row in rows:
         why = "\n".join(filter(None, (row.why, row.untold)))
         drawn.add_row(local_time(row.at), str(row.alert), row.source, row.row, why)

@@ -46,7 +46,7 @@ def categories(as_json: Json = False) -> None:
             ]
         )
         return
-    drawn = table("category", "title", "questions")
+    drawn = table("category", "title", "questions", lines=True)
     for category in known.values():
         questions = "\n".join(f"{question.key}: {question.label}" for question in form_questions(category))
         drawn.add_row(category.name, category.title, questions)

@@ -32,7 +32,14 @@ from tantivy import Schema
 
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError, TarantulaError
-from tarantula.search.barrels.http_server import HttpError, JsonHandler, JsonServer, parse_body, shutdown_event
+from tarantula.search.barrels.http_server import (
+    HttpError,
+    JsonHandler,
+    JsonServer,
+    RequestGuard,
+    parse_body,
+    shutdown_event,
+)
 from tarantula.search.completion import complete_query
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.indexer import Indexer
@@ -261,15 +268,17 @@ def remove_barrel_index(folder: Path) -> None:
     remove_index(folder)
 
 
-async def run_barrel(barrel: BarrelService, listener: socket.socket) -> None:
+async def run_barrel(barrel: BarrelService, listener: socket.socket, guard: RequestGuard) -> None:
     """Run a barrel until Ctrl-C or SIGTERM."""
     sys.setswitchinterval(THREAD_SWITCH_SECONDS)
     # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
-    await serve_barrel(barrel, listener, shutdown_event())
+    await serve_barrel(barrel, listener, shutdown_event(), guard)
 
 
-async def serve_barrel(barrel: BarrelService, listener: socket.socket, shutdown: asyncio.Event) -> None:
+async def serve_barrel(
+    barrel: BarrelService, listener: socket.socket, shutdown: asyncio.Event, guard: RequestGuard | None = None
+) -> None:
     """Run a barrel until *shutdown* is set, or until it can no longer follow the journal."""
     loop, stop_following, stop_serving = asyncio.get_running_loop(), Event(), asyncio.Event()
     threads = AnswerThreads(max(2, os.cpu_count() or 2))
@@ -283,7 +292,7 @@ async def serve_barrel(barrel: BarrelService, listener: socket.socket, shutdown:
             for job in (barrel.follow_journal, barrel.send_heartbeats)
         ]
         routes = {"/find": ("POST", handler(_find)), "/complete": ("POST", handler(_complete))}
-        serving = asyncio.create_task(JsonServer(routes).run(listener, stop_serving))
+        serving = asyncio.create_task(JsonServer(routes, guard).run(listener, stop_serving))
         for job in jobs:
             job.add_done_callback(lambda _: shutdown.set())
         await shutdown.wait()

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ValidationError
 
 from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestSigner, SearchKeys, SignatureRefused
 from tarantula.search.results import CompletionRequest, Completions, SearchRequest, SearchResults
 
 ANSWER_TIMEOUT_SECONDS = 20.0
@@ -28,7 +29,7 @@ Answer = TypeVar("Answer", SearchResults, Completions)
 class GatewayClient:
     """Searches through a gateway; same interface as `SearchFinder`, and thread-safe."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, keys: SearchKeys | None = None) -> None:
         try:
             parts = urlsplit(address)
             is_valid = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -44,6 +45,7 @@ class GatewayClient:
         self._path = parts.path.rstrip("/")
         self._lock = Lock()
         self._idle: list[HTTPConnection] = []
+        self._signer = RequestSigner(keys) if keys is not None else None
 
     def find(self, request: SearchRequest) -> SearchResults:
         """Return a page of search results."""
@@ -62,7 +64,7 @@ class GatewayClient:
                 self._idle.pop().close()
 
     def _answer(self, path: str, request: BaseModel, kind: type[Answer]) -> Answer:
-        status, body = self._post(f"{self._path}{path}", request.model_dump_json().encode())
+        status, body = self._signed_post(path, request.model_dump_json().encode())
         try:
             if status == HTTPStatus.OK:
                 return kind.model_validate_json(body)
@@ -73,13 +75,28 @@ class GatewayClient:
             ) from error
         raise ConflictError(message) if status == HTTPStatus.SERVICE_UNAVAILABLE else TarantulaError(message)
 
-    def _post(self, path: str, body: bytes) -> tuple[int, bytes]:
+    def _signed_post(self, path: str, body: bytes) -> tuple[int, bytes]:
+        """Send a request, a second time if the clock of the gateway differs; return the status and the body."""
+        if self._signer is None:
+            return self._post(path, body, "")[:2]
+        for _ in range(2):
+            signature = self._signer.sign(self._address, path, body)
+            status, answer, header = self._post(path, body, signature.header if signature else "")
+            try:
+                if self._signer.verify(self._address, signature, header, status, answer):
+                    break
+            except SignatureRefused as error:
+                raise TarantulaError(str(error)) from error
+        return status, answer
+
+    def _post(self, path: str, body: bytes, signature: str) -> tuple[int, bytes, str | None]:
         try:
             # An idle connection may have been closed by the gateway; repeating the request is safe.
             while (idle := self._idle_connection()) is not None:
                 with suppress(ConnectionError, HTTPException):
-                    return self._exchange(idle, path, body)
-            return self._exchange(self._connection_class(self._server, timeout=ANSWER_TIMEOUT_SECONDS), path, body)
+                    return self._exchange(idle, path, body, signature)
+            fresh = self._connection_class(self._server, timeout=ANSWER_TIMEOUT_SECONDS)
+            return self._exchange(fresh, path, body, signature)
         except (OSError, HTTPException) as error:
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ConflictError(
@@ -88,9 +105,12 @@ class GatewayClient:
                 reason=reason,
             ) from error
 
-    def _exchange(self, connection: HTTPConnection, path: str, body: bytes) -> tuple[int, bytes]:
+    def _exchange(
+        self, connection: HTTPConnection, path: str, body: bytes, signature: str
+    ) -> tuple[int, bytes, str | None]:
+        headers = {"Content-Type": "application/json", **({SIGNATURE_HEADER: signature} if signature else {})}
         with _closed_on_error(connection):
-            connection.request("POST", path, body, {"Content-Type": "application/json"})
+            connection.request("POST", f"{self._path}{path}", body, headers)
             answer = connection.getresponse()
             status, content = answer.status, answer.read()
         with self._lock:
@@ -98,7 +118,7 @@ class GatewayClient:
                 self._idle.append(connection)
             else:
                 connection.close()
-        return status, content
+        return status, content, answer.getheader(SIGNATURE_HEADER)
 
     def _idle_connection(self) -> HTTPConnection | None:
         with self._lock:

@@ -37,8 +37,16 @@ from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableE
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import UNRESTRICTED
 from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import FetchRequest
-from tarantula.search.barrels.http_server import JSON_TYPE, HttpError, JsonServer, parse_body, shutdown_event
+from tarantula.fetch.exchange import Exchange, FetchRequest
+from tarantula.search.barrels.http_server import (
+    JSON_TYPE,
+    HttpError,
+    JsonServer,
+    RequestGuard,
+    parse_body,
+    shutdown_event,
+)
+from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestSigner, SignatureRefused
 from tarantula.search.query_counts import WRITE_INTERVAL_SECONDS, QueryCounter
 from tarantula.search.results import CompletionRequest, SearchRequest
 from tarantula.store.liveness import BarrelMonitor, LiveBarrel
@@ -57,6 +65,7 @@ SECOND_BARREL_AFTER_SECONDS = 1.0
 """Seconds after which a second barrel is asked in parallel."""
 FAILURE_PENALTY_SECONDS = 5.0
 """Seconds that a failed barrel is asked only if there is no other."""
+MAX_REMEMBERED_REFUSALS = 100
 RETRY_PAUSE_SECONDS = 0.05
 """Seconds before failed barrels are tried again."""
 LARGEST_ANSWER_BYTES = 10_000_000
@@ -180,9 +189,12 @@ class BarrelQuestion(NamedTuple):
 class Gateway:
     """Forwards queries to barrels."""
 
-    def __init__(self, directory: BarrelDirectory, counter: QueryCounter) -> None:
+    def __init__(self, directory: BarrelDirectory, counter: QueryCounter, signer: RequestSigner | None = None) -> None:
         self._directory = directory
         self._counter = counter
+        self._signer = signer
+        self._refusals: dict[int, str] = {}
+        """Why barrels are not believed, by their ids."""
         self._client = HttpClient(policy=UNRESTRICTED, max_idle_per_server=32)
         self._running = Counter[int]()
         self._penalised_until: dict[int, float] = {}
@@ -222,6 +234,7 @@ class Gateway:
                     tried.add(barrel.id)
                     running.add(self._start(barrel, question, live))
                 elif not running:
+                    self._check_refusals(live)
                     tried.clear()
                     await asyncio.sleep(RETRY_PAUSE_SECONDS)
                     continue
@@ -260,20 +273,14 @@ class Gateway:
 
     async def _ask(self, barrel: LiveBarrel, question: BarrelQuestion, live: LiveBarrels) -> bytes | None:
         """Return a barrel's answer from the position of the live ones or a later one, or None."""
-        request = FetchRequest(
-            f"{barrel.address}{question.path}",
-            headers=[(b"Content-Type", JSON_TYPE.encode())],
-            method="POST",
-            body=question.body(live.withheld),
-            timeout=BARREL_TIMEOUT_SECONDS,
-            max_size=LARGEST_ANSWER_BYTES,
-            is_repeatable=True,
-        )
         started = monotonic()
         try:
-            exchange = await self._client.fetch(request)
+            exchange = await self._exchange(barrel, question.path, question.body(live.withheld))
+            self._refusals.pop(barrel.id, None)
             if exchange.status == HTTPStatus.OK and answer_place(exchange.body) >= live.place:
                 return exchange.body
+        except SignatureRefused as error:
+            self._note_refusal(barrel, str(error))
         except DownloadError:
             pass
         except asyncio.CancelledError:
@@ -283,6 +290,39 @@ class Gateway:
             raise
         self._penalise(barrel)
         return None
+
+    async def _exchange(self, barrel: LiveBarrel, path: str, body: bytes, *, is_second: bool = False) -> Exchange:
+        signature = self._signer.sign(barrel.address, path, body) if self._signer else None
+        headers = [(b"Content-Type", JSON_TYPE.encode())]
+        if signature is not None:
+            headers.append((SIGNATURE_HEADER.encode(), signature.header.encode()))
+        request = FetchRequest(
+            f"{barrel.address}{path}",
+            headers=headers,
+            method="POST",
+            body=body,
+            timeout=BARREL_TIMEOUT_SECONDS,
+            max_size=LARGEST_ANSWER_BYTES,
+            is_repeatable=True,
+        )
+        exchange = await self._client.fetch(request)
+        if self._signer is None:
+            return exchange
+        answer = exchange.get(SIGNATURE_HEADER.encode())
+        if self._signer.verify(barrel.address, signature, answer, exchange.status, exchange.body) or is_second:
+            return exchange
+        return await self._exchange(barrel, path, body, is_second=True)
+
+    def _note_refusal(self, barrel: LiveBarrel, message: str) -> None:
+        if self._refusals.get(barrel.id) != message:
+            logger.error("%s", message)
+        self._refusals = {**dict(list(self._refusals.items())[-MAX_REMEMBERED_REFUSALS:]), barrel.id: message}
+
+    def _check_refusals(self, live: LiveBarrels) -> None:
+        """Raise an error if no barrel has the same key: that does not pass by itself."""
+        messages = [self._refusals.get(barrel.id, "") for barrel in live.ready]
+        if all(messages):
+            raise HttpError(HTTPStatus.SERVICE_UNAVAILABLE, messages[0])
 
     def _penalise(self, barrel: LiveBarrel) -> None:
         now = monotonic()
@@ -296,15 +336,15 @@ def answer_place(answer: bytes) -> int:
     return int(found[1]) if found else -1
 
 
-async def run_gateway(database: Database, listener: socket.socket) -> None:
+async def run_gateway(database: Database, listener: socket.socket, guard: RequestGuard, signer: RequestSigner) -> None:
     """Run a gateway until Ctrl-C or SIGTERM."""
     # Objects that exist now live for good: exclude them from garbage collection.
     gc.freeze()
     counter = QueryCounter(database)
-    gateway = Gateway(BarrelDirectory(database), counter)
+    gateway = Gateway(BarrelDirectory(database), counter, signer)
     writer = asyncio.create_task(_write_regularly(counter))
     routes = {"/find": ("POST", gateway.find), "/complete": ("POST", gateway.complete)}
-    await JsonServer(routes).run(listener, shutdown_event())
+    await JsonServer(routes, guard).run(listener, shutdown_event())
     writer.cancel()
     await gateway.close()
     await asyncio.to_thread(counter.write)

@@ -25,7 +25,9 @@ from typing import NamedTuple, TypeVar, cast
 from pydantic import BaseModel, ValidationError
 
 from tarantula.core.connections import OpenConnections
+from tarantula.core.sockets import TrustedHosts, untrusted_host
 from tarantula.core.validation import validation_messages
+from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestVerifier
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +47,16 @@ TRANSFER_TIMEOUT_SECONDS = 10.0
 """Seconds for receiving the head of a request, and its body, and for sending its answer."""
 LINGER_SECONDS = 1.0
 """Seconds to drain a refused request: a client that is cut off while it writes may miss the error."""
-HttpAnswer = tuple[HTTPStatus, bytes]
+
+
+class HttpAnswer(NamedTuple):
+    """Status and body of an answer."""
+
+    status: HTTPStatus
+    body: bytes
+    signature: str = ""
+
+
 MOST_CONNECTIONS = 500
 CONNECTIONS_PER_ADDRESS = 200
 SHUTDOWN_GRACE_SECONDS = 2.0
@@ -120,8 +131,8 @@ def _parsed(raw: str) -> RequestHead:
     return RequestHead(request_line[1], request_line[2], int(request_line[3]), dict(headers))
 
 
-AnswerFunction = Callable[[RequestHead, bytes], Awaitable[HttpAnswer]]
-"""Answers a request; never raises."""
+AnswerFunction = Callable[[RequestHead, bytes, str], Awaitable[HttpAnswer]]
+"""Answers a request that arrived at a local address; never raises."""
 
 
 class ServerConnection(asyncio.Protocol):
@@ -162,6 +173,7 @@ class ServerConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Register the connection."""
         self._transport = cast("asyncio.Transport", transport)
+        self._local_address = str((transport.get_extra_info("sockname") or ("",))[0])
         # Stop reading as soon as the client does not read its answers.
         self._transport.set_write_buffer_limits(0)
         self._set_timeout(IDLE_TIMEOUT_SECONDS)
@@ -244,7 +256,7 @@ class ServerConnection(asyncio.Protocol):
         return body
 
     async def _answer(self, head: RequestHead, body: bytes) -> None:
-        answer = await self._answer_request(head, body)
+        answer = await self._answer_request(head, body, self._local_address)
         self.is_last = self.is_last or head.is_last
         self._send(*answer)
         self._answering = None
@@ -263,13 +275,14 @@ class ServerConnection(asyncio.Protocol):
         if self._received:
             self._start_answer()
 
-    def _send(self, status: HTTPStatus, body: bytes) -> None:
+    def _send(self, status: HTTPStatus, body: bytes, signature: str) -> None:
         connection = "close" if self.is_last or self._is_refused else "keep-alive"
         lines = (
             f"HTTP/1.1 {status.value} {status.phrase}",
             f"Content-Type: {JSON_TYPE}",
             f"Content-Length: {len(body)}",
             f"Connection: {connection}",
+            *((f"{SIGNATURE_HEADER}: {signature}",) if signature else ()),
         )
         self._transport.write("\r\n".join((*lines, "", "")).encode() + body)
 
@@ -280,14 +293,22 @@ class ServerConnection(asyncio.Protocol):
 
 def error_answer(error: HttpError) -> HttpAnswer:
     """Return an error as a JSON answer."""
-    return error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode()
+    return HttpAnswer(error.status, json.dumps({"error": str(error)}, ensure_ascii=False).encode())
+
+
+class RequestGuard(NamedTuple):
+    """Checks of each request before it is answered."""
+
+    verifier: RequestVerifier
+    hosts: TrustedHosts
 
 
 class JsonServer:
-    """Serves JSON requests until shutdown."""
+    """Serves JSON requests until shutdown; without a *guard* to every client."""
 
-    def __init__(self, routes: JsonRoutes) -> None:
+    def __init__(self, routes: JsonRoutes, guard: RequestGuard | None = None) -> None:
         self._routes = routes
+        self._guard = guard
         self._open: set[ServerConnection] = set()
         self._connections = OpenConnections(CONNECTIONS_PER_ADDRESS, MOST_CONNECTIONS, spare=0)
         self._is_empty = asyncio.Event()
@@ -331,9 +352,22 @@ class JsonServer:
             for conversation in [one for one in self._open if one.is_overdue(now)]:
                 conversation.abort()
 
-    async def _answer_request(self, head: RequestHead, body: bytes) -> HttpAnswer:
+    async def _answer_request(self, head: RequestHead, body: bytes, local_address: str) -> HttpAnswer:
+        if self._guard is None:
+            return await self._answer(head, body)
+        if (host := head.headers.get("host")) and not self._guard.hosts.accepts(host, local_address):
+            return error_answer(HttpError(HTTPStatus.MISDIRECTED_REQUEST, untrusted_host(host)))
+        signature, refusal = self._guard.verifier.verify(head.headers, _resource(head), body)
+        answer = (
+            error_answer(HttpError(HTTPStatus.UNAUTHORIZED, refusal)) if refusal else await self._answer(head, body)
+        )
+        if signature is None:
+            return answer
+        return answer._replace(signature=self._guard.verifier.sign(signature, answer.status, answer.body))
+
+    async def _answer(self, head: RequestHead, body: bytes) -> HttpAnswer:
         try:
-            return HTTPStatus.OK, await self._handler(head)(body)
+            return HttpAnswer(HTTPStatus.OK, await self._handler(head)(body))
         except HttpError as error:
             return error_answer(error)
         except Exception:
@@ -341,13 +375,17 @@ class JsonServer:
             return error_answer(HttpError(HTTPStatus.INTERNAL_SERVER_ERROR, "Internal error: see the log."))
 
     def _handler(self, head: RequestHead) -> JsonHandler:
-        path = head.path.partition("?")[0]
+        path = _resource(head)
         if path not in self._routes:
             raise HttpError(HTTPStatus.NOT_FOUND, f"There is no resource at {path[:100]}.")
         method, handler = self._routes[path]
         if head.method != method:
             raise HttpError(HTTPStatus.METHOD_NOT_ALLOWED, f"Use {method} for {path}.")
         return handler
+
+
+def _resource(head: RequestHead) -> str:
+    return head.path.partition("?")[0]
 
 
 def shutdown_event() -> asyncio.Event:

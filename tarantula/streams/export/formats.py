@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from io import BytesIO, StringIO
+from io import BytesIO
 from typing import Any
 
+from tarantula.core.csv_text import csv_text
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Source
 from tarantula.store.bulk import chunks
@@ -18,37 +18,15 @@ from tarantula.streams.export.rows import ExportQuery, SessionOpener, export_row
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 PARQUET_GROUP_ROWS = 50_000
 """Rows per row group, which is held in memory."""
 
 
 def csv_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:
     """Yield a header and a line for each row; times in UTC, values as stored."""
-    yield _lines([query.columns])
+    yield csv_text([query.columns]).encode()
     for some in chunks(export_rows(reading, query)):
-        yield _lines((moment_of(row[0]).isoformat(), *_harmless(row[1:])) for row in some)
-
-
-def _lines(rows: Any) -> bytes:
-    written = StringIO()
-    csv.writer(written).writerows(rows)
-    return written.getvalue().encode()
-
-
-def _harmless(values: tuple[Any, ...]) -> Iterator[Any]:
-    """Prefix texts that a spreadsheet would run as a formula with '; numbers are unchanged."""
-    for value in values:
-        is_formula = isinstance(value, str) and value.startswith(_FORMULA) and not _is_number(value)
-        yield f"'{value}" if is_formula else value
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+        yield csv_text((moment_of(row[0]).isoformat(), *row[1:]) for row in some).encode()
 
 
 def json_chunks(reading: SessionOpener, query: ExportQuery) -> Iterator[bytes]:

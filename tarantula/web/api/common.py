@@ -37,7 +37,10 @@ MAX_JSON_NUMBER = 2**53 - 1
 
 _token = HTTPBearer(auto_error=False, scheme_name="token", description="A token: see docs/people.md.")
 _session = APIKeyCookie(
-    name=SESSION_COOKIE, auto_error=False, scheme_name="session", description="The session cookie of a browser."
+    name=SESSION_COOKIE,
+    auto_error=False,
+    scheme_name="session",
+    description="The session cookie of a browser; by https with the prefix __Host-.",
 )
 
 

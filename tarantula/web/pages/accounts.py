@@ -104,10 +104,13 @@ def account_page(context: ServiceContext) -> None:
         ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
-    _password(context)
-    subheading(_("Second factors"))
-    ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
-    ui.link(_("Authenticator app, security keys and recovery codes"), FACTORS_PAGE)
+    if accounts.has_password(context):
+        _password(context)
+        subheading(_("Second factors"))
+        ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
+        ui.link(_("Authenticator app, security keys and recovery codes"), FACTORS_PAGE)
+    else:
+        ui.label(_("This account has no password: the provider of the logins has it."))
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")

@@ -15,7 +15,15 @@ from tarantula.accounts import accounts, login
 from tarantula.accounts.factors import FactorRefused
 from tarantula.accounts.throttle import TooManyLogins
 from tarantula.core.errors import TarantulaError
-from tarantula.web.auth import DEVICE_COOKIE, SESSION_COOKIE, Authenticator, key_site, session_cookie
+from tarantula.web.auth import (
+    DEVICE_COOKIE,
+    SESSION_COOKIE,
+    Authenticator,
+    is_secure,
+    key_site,
+    own_cookie,
+    session_cookie,
+)
 from tarantula.web.i18n import LANGUAGE_COOKIE, LANGUAGES, _, language
 from tarantula.web.limits import PooledRoute
 
@@ -33,7 +41,7 @@ def log_in_by_link(request: Request, code: str = "") -> Response:
     secret = authenticator.redeem_code(code)
     if secret is None:
         return RedirectResponse("/login?failed=code", status_code=303)
-    return _start_session(request, secret, "/")
+    return start_session(request, secret, RedirectResponse("/", status_code=303))
 
 
 @router.get("/login")
@@ -41,8 +49,8 @@ def login_page(request: Request, next: str = "/", failed: str = "") -> Response:
     """Show the login form."""
     if failed == "code":
         used = _("This link was already used or has been replaced. Start `tarantula web` again to get a new one.")
-        return _login_form(request, next, complaint=used)
-    return _login_form(request, next)
+        return login_form(request, next, complaint=used)
+    return login_form(request, next)
 
 
 @router.post("/login")
@@ -55,15 +63,15 @@ def log_in(
     """Log in with name and password."""
     authenticator: Authenticator = request.state.authenticator
     try:
-        device = request.cookies.get(DEVICE_COOKIE)
+        device = own_cookie(request, DEVICE_COOKIE)
         secret = authenticator.log_in(name, password, _address(request), device)
     except login.SecondFactorNeeded as needed:
         return _ask_for_factor(request, needed.attempt, next)
     except TooManyLogins as error:
         headers = {"Retry-After": str(error.seconds)}
-        return _login_form(request, next, name, _(str(error)), status=429, headers=headers)
+        return login_form(request, next, name, _(str(error)), status=429, headers=headers)
     if secret is None:
-        return _login_form(request, next, name, _("The name or the password is wrong."), status=401)
+        return login_form(request, next, name, _("The name or the password is wrong."), status=401)
     return _start_known_session(request, secret, local_path(next))
 
 
@@ -92,7 +100,7 @@ def log_in_with_factor(
 ) -> Response:
     """Finish a login with a code, a recovery code, or the response of a security key."""
     authenticator: Authenticator = request.state.authenticator
-    attempt, device = request.cookies.get(ATTEMPT_COOKIE, ""), request.cookies.get(DEVICE_COOKIE)
+    attempt, device = own_cookie(request, ATTEMPT_COOKIE) or "", own_cookie(request, DEVICE_COOKIE)
     try:
         if response:
             proof = login.key_proof(key_site(request, authenticator.installation.public_address), response)
@@ -110,14 +118,13 @@ def log_in_with_factor(
     return answer
 
 
-@router.post("/logout")
-def log_out(request: Request) -> Response:
-    """Log out."""
+def log_out_here(request: Request) -> Response:
+    """End the session of the browser."""
     authenticator: Authenticator = request.state.authenticator
-    if secret := request.cookies.get(SESSION_COOKIE):
+    if secret := own_cookie(request):
         authenticator.log_out(secret)
     answer = RedirectResponse("/login", status_code=303)
-    answer.delete_cookie(SESSION_COOKIE)
+    answer.headers.append("set-cookie", session_cookie(request, "", seconds=0))
     return answer
 
 
@@ -130,7 +137,7 @@ def choose_language(request: Request, name: str, back: str = "/") -> Response:
     return answer
 
 
-def _login_form(
+def login_form(
     request: Request,
     next: str,
     name: str = "",
@@ -139,13 +146,16 @@ def _login_form(
     status: int = 200,
     headers: dict[str, str] | None = None,
 ) -> Response:
+    """Show the login form."""
     authenticator: Authenticator = request.state.authenticator
+    provider = authenticator.provider
     with authenticator.database.reading() as session:
         has_accounts = accounts.exist(session)
     texts = {
         "title": _("Log in"),
         "name": _("Name"),
         "password": _("Password"),
+        "provider": _("Log in with {provider}", provider=provider.settings.label) if provider else "",
         "no_account": _("There is no account yet. Open the link that `tarantula web` printed when it was started."),
     }
     others = {code: label for code, label in LANGUAGES.items() if code != language()}
@@ -172,8 +182,7 @@ def _ask_for_factor(request: Request, attempt: str, next: str) -> Response:
 
 
 def _set_attempt(request: Request, answer: Response, attempt: str, seconds: int) -> None:
-    secure = request.url.scheme == "https"
-    answer.headers.append("set-cookie", session_cookie(attempt, secure=secure, name=ATTEMPT_COOKIE, seconds=seconds))
+    answer.headers.append("set-cookie", session_cookie(request, attempt, ATTEMPT_COOKIE, seconds))
 
 
 def _factor_form(
@@ -186,9 +195,9 @@ def _factor_form(
     except TarantulaError as error:
         problem = _(str(error))
     try:
-        waiting = login.waiting(authenticator.database, request.cookies.get(ATTEMPT_COOKIE, ""), site)
+        waiting = login.waiting(authenticator.database, own_cookie(request, ATTEMPT_COOKIE) or "", site)
     except login.AttemptOver as error:
-        return _login_form(request, next, complaint=_(str(error)), status=401)
+        return login_form(request, next, complaint=_(str(error)), status=401)
     title = _("Log in with a passkey") if waiting.is_passkey else _("Second factor")
     others = {code: label for code, label in LANGUAGES.items() if code != language()}
     values = {"words": {"title": title}, "next": local_path(next), "complaint": complaint, "waiting": waiting}
@@ -203,14 +212,17 @@ def _address(request: Request) -> str:
 def _start_known_session(request: Request, secret: str, target: str) -> Response:
     """Set the cookie of a session, and that of a browser in which the account has logged in."""
     authenticator: Authenticator = request.state.authenticator
-    answer = _start_session(request, secret, target)
-    if known := authenticator.remember_device(secret, request.cookies.get(DEVICE_COOKIE)):
-        seconds, secure = int(login.DEVICE_LIFETIME.total_seconds()), request.url.scheme == "https"
-        answer.headers.append("set-cookie", session_cookie(known, secure=secure, name=DEVICE_COOKIE, seconds=seconds))
+    answer = start_session(request, secret, RedirectResponse(target, status_code=303))
+    if known := authenticator.remember_device(secret, own_cookie(request, DEVICE_COOKIE)):
+        seconds = int(login.DEVICE_LIFETIME.total_seconds())
+        answer.headers.append("set-cookie", session_cookie(request, known, DEVICE_COOKIE, seconds))
     return answer
 
 
-def _start_session(request: Request, secret: str, target: str) -> Response:
-    answer = RedirectResponse(target, status_code=303)
-    answer.headers.append("set-cookie", session_cookie(secret, secure=request.url.scheme == "https"))
+def start_session(request: Request, secret: str, answer: Response) -> Response:
+    """Set the cookie of a session that has just begun."""
+    answer.headers.append("set-cookie", session_cookie(request, secret))
+    if is_secure(request) and SESSION_COOKIE in request.cookies:
+        # Earlier versions set it by https too, where it is not read any more.
+        answer.delete_cookie(SESSION_COOKIE)
     return answer
