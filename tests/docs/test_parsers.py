@@ -18,10 +18,10 @@ PARSERS_OF_PYTHON = set(
 WRITTEN_ONLY = {"gzip", "xml", "zipfile"}
 """They make exports, charts and feeds; nothing is read with them."""
 NOT_PARSERS = set(
-    "anyio apscheduler argon2 cryptography itemadapter numba numpy prometheus_client psycopg2 pyarrow "
+    "anyio apscheduler argon2 cryptography itemadapter jinja2 numba numpy prometheus_client psycopg2 pyarrow "
     "pydantic_settings pydispatch rich scipy segno sqlalchemy tomli_w typer typing_extensions uvloop".split()
 )
-"""They get numbers, rows, or texts that they do not parse. A package that parses belongs into docs/parsers.md."""
+"""They get numbers, rows, our own templates, or texts that they do not parse. A package that parses belongs into docs/parsers.md."""
 
 
 def imports() -> dict[str, set[str]]:

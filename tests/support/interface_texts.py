@@ -117,7 +117,8 @@ def has_words(template: str) -> bool:
 def parameters(template: str) -> list[tuple[str, str | None, str | None]]:
     """Return the parameters in a template with their formats, sorted."""
     places = Formatter().parse(template)
-    return sorted((name, spec, conversion) for _, name, spec, conversion in places if name is not None)
+    found = [(name, spec, conversion) for _, name, spec, conversion in places if name is not None]
+    return sorted(found, key=str)
 
 
 @cache
