@@ -51,13 +51,26 @@ SAVE_INITIAL_ROWS = """
 RESET_DATABASE = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
         WHERE datname = current_database() AND pid <> pg_backend_pid();
+    -- Without the triggers of foreign keys, tables can be emptied one by one: TRUNCATE makes new files for all of them.
+    SET session_replication_role = replica;
     DO $$
-    DECLARE name text;
+    DECLARE name regclass;
     BEGIN
-        EXECUTE (SELECT 'TRUNCATE ' || string_agg(quote_ident(tablename), ', ') || ' RESTART IDENTITY'
+        EXECUTE (SELECT 'LOCK TABLE ' || string_agg(quote_ident(tablename), ', ')
                  FROM pg_tables WHERE schemaname = 'public');
-        FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'kept' LOOP
-            EXECUTE format('INSERT INTO %1$I SELECT * FROM kept.%1$I', name);
+        FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace LOOP
+            IF pg_relation_size(name) > 1000000 THEN
+                EXECUTE format('TRUNCATE %s CASCADE', name);
+            ELSIF pg_relation_size(name) > 0 THEN
+                EXECUTE format('DELETE FROM %s', name);
+            END IF;
+        END LOOP;
+        FOR name IN SELECT quote_ident(sequencename)::regclass FROM pg_sequences
+                    WHERE schemaname = 'public' AND last_value IS NOT NULL LOOP
+            EXECUTE format('ALTER SEQUENCE %s RESTART', name);
+        END LOOP;
+        FOR name IN SELECT oid FROM pg_class WHERE relkind = 'r' AND relnamespace = 'kept'::regnamespace LOOP
+            EXECUTE format('INSERT INTO %s SELECT * FROM %s', split_part(name::text, '.', 2), name);
         END LOOP;
     END $$
 """

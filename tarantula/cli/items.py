@@ -53,9 +53,9 @@ def items(
 
 
 def _files(row: ItemRow) -> str:
-    """Return whether the files of an item were read back."""
+    """Return whether the files of an item were read back, and are whole."""
     if row.read_back is None:
-        return "verified" if row.verified_at else ""
+        return ("damaged" if row.damaged else "verified") if row.verified_at else ""
     amount = f"{decimal(row.read_back.done)} of {decimal(row.read_back.total)}"
     return f"verifying: {amount}" if row.state == ItemState.CONVERTING else f"not verified: {amount} read back"
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from time import sleep as blocking_sleep
 from typing import Any
 
 from sqlalchemy import Connection, select, update
@@ -16,9 +17,10 @@ from tarantula import __version__
 from tarantula.core.clock import SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import is_terminating
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.errors import RefusedByRule
@@ -33,7 +35,7 @@ from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.store import server_settings
-from tarantula.store.commit_group import CommitResult, FinishedDocument, RefillRequest
+from tarantula.store.commit_group import DATABASE_RETRY_SECONDS, CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
 from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
@@ -197,6 +199,8 @@ class Collection:
 
     def begin(self, loop: AbstractEventLoop, on_work: Callable[[], None]) -> None:
         """Lease the first servers and start the writer; *on_work* is called when there are new entries."""
+        self.database.log_outages()
+        self._await_database()
         self._loop = loop
         self._on_work = on_work
         ways = DepthUpdater(self._table, self.discovery.judge_again)
@@ -211,12 +215,23 @@ class Collection:
             self._control.read(session.connection())
         self._open(news)
         warc = WarcWriter(self.directory / "archive", self.urn, self._warcinfo(), self.installation.warc_size)
-        self.database.log_outages()
         # A later visit of a refresh item may replace the body that another document refers to.
         shares = self.config.keep_once and self.visits is None
         bodies = StoredBodies(self.urn) if shares else None
         self._writer = Writer(self.database.leasing_engine, rows, warc, loop, self._on_commit, bodies)
         self._writer.start()
+
+    def _await_database(self) -> None:
+        """Wait for a database that went away since the item was begun: nothing else can be done in the meantime."""
+        while True:
+            try:
+                with self.database.read_connection() as connection:
+                    connection.execute(select(1))
+                return
+            except DatabaseUnreachableError:
+                if is_terminating():
+                    raise
+            blocking_sleep(DATABASE_RETRY_SECONDS)
 
     def _on_commit(self, news: CommitResult) -> None:
         """Update the frontier with the result of a commit."""

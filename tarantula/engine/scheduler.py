@@ -24,12 +24,17 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
 
     from tarantula.crawl.collection import Collection
+    from tarantula.publications.config import PublicationConfig
     from tarantula.streams.reading.reader import StreamReader
     from tarantula.streams.reading.visits import StreamVisit
+    from tarantula.streams.sources.config import SourceConfig
 
 
 class TurnScheduler(Component, BaseScheduler):
     """Base of the schedulers: wakes an idle engine when the next request is due."""
+
+    collection: Collection | StreamReader
+    _tick_timer: asyncio.TimerHandle
 
     def __init__(self, crawler: Crawler) -> None:
         Component.__init__(self, crawler)
@@ -43,11 +48,43 @@ class TurnScheduler(Component, BaseScheduler):
         """Return the next request that may be sent now, if there is one."""
 
     @abstractmethod
+    def _tick(self) -> None:
+        """Look after the work at an interval; sets its own timer."""
+
+    @abstractmethod
     def next_turn(self) -> float | None:
         """Return the loop time of the next request, if it is known."""
 
+    def make_request(
+        self, entry: FrontierEntry | StreamVisit, config: PublicationConfig | SourceConfig, **fields: Any
+    ) -> Request:
+        """Return the request of a document or a source, with its limits of time and size."""
+        return Request(
+            entry.url,
+            callback=self.spider.callback,
+            errback=self.spider.failed,
+            headers=self._headers,
+            dont_filter=True,
+            meta={
+                "entry": entry,
+                "download_slot": entry.server,
+                "download_timeout": config.timeout,
+                "download_maxsize": config.max_size,
+                "verbatim_url": True,
+            },
+            **fields,
+        )
+
+    def open(self, spider: Any) -> None:
+        """Begin the work."""
+        self._loop = asyncio.get_running_loop()
+        self._headers = Headers(self.spider.request_headers())
+        self.collection.begin(self._loop, self.on_new_work)
+        self._tick()
+
     def close(self, reason: str) -> None:
         """Cancel timers and tasks."""
+        self._tick_timer.cancel()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -111,16 +148,12 @@ class FrontierScheduler(TurnScheduler):
 
     def open(self, spider: Any) -> None:
         """Begin the collection."""
-        self._loop = asyncio.get_running_loop()
         self._frontier = self.collection.frontier
-        self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self.on_new_work)
-        self._tick()
+        super().open(spider)
 
     def close(self, reason: str) -> None:
         """Cancel timers and tasks."""
         super().close(reason)
-        self._tick_timer.cancel()
         for work in self._tasks:
             work.cancel()
 
@@ -160,21 +193,7 @@ class FrontierScheduler(TurnScheduler):
         self.collection.writer.started(entry)
         if self._frontier.is_dry:
             self._run_task(self.collection.refill())
-        config = self.collection.config
-        request = Request(
-            entry.url,
-            callback=self.spider.callback,
-            errback=self.spider.failed,
-            headers=self._headers,
-            dont_filter=True,
-            meta={
-                "entry": entry,
-                "download_slot": entry.server,
-                "download_timeout": config.timeout,
-                "download_maxsize": config.max_size,
-                "verbatim_url": True,
-            },
-        )
+        request = self.make_request(entry, self.collection.config)
         if entry.earlier is not None and (conditions := entry.earlier.conditions):
             request.headers.update(conditions)
             request.meta["recall"] = partial(self.collection.recall, entry)
@@ -220,18 +239,6 @@ class StreamScheduler(TurnScheduler):
 
     collection: StreamReader
 
-    def open(self, spider: Any) -> None:
-        """Begin reading."""
-        self._loop = asyncio.get_running_loop()
-        self._headers = Headers(self.spider.request_headers())
-        self.collection.begin(self._loop, self.on_new_work)
-        self._tick()
-
-    def close(self, reason: str) -> None:
-        """Cancel timers and tasks."""
-        super().close(reason)
-        self._tick_timer.cancel()
-
     def has_pending_requests(self) -> bool:
         return True
 
@@ -263,24 +270,7 @@ class StreamScheduler(TurnScheduler):
         self.on_new_work()
 
     def _request(self, visit: StreamVisit) -> Request:
-        config = visit.config
-        request = Request(
-            visit.url,
-            method=visit.sent.method,
-            body=visit.sent.body,
-            callback=self.spider.callback,
-            errback=self.spider.failed,
-            headers=self._headers,
-            dont_filter=True,
-            meta={
-                "entry": visit,
-                "download_slot": visit.server,
-                "download_timeout": config.timeout,
-                "download_maxsize": config.max_size,
-                "verbatim_url": True,
-                "egress": self.collection.egress_of(visit),
-                "ignores_robots": not config.robots,
-            },
-        )
+        request = self.make_request(visit, visit.config, method=visit.sent.method, body=visit.sent.body)
+        request.meta.update(egress=self.collection.egress_of(visit), ignores_robots=not visit.config.robots)
         request.headers.update({**visit.sent.fields, **visit.conditions})
         return request

@@ -92,6 +92,8 @@ def check_notification_address(address: str) -> str:
     return address
 
 
+MAX_ADDRESSES = 100
+"""Maximum number of notification addresses: a service is set up for each to check it."""
 RESERVED_NAME = "publication"
 LONGEST_NAME = 100
 LONGEST_TYPE = 127
@@ -188,6 +190,20 @@ def split_list(value: object) -> object:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return [word for part in value for word in split_words(part)]
     return value
+
+
+def split_addresses(value: object) -> object:
+    """Split notification addresses at semicolons; refuse too many before a service is set up for each."""
+    addresses = split_list(value)
+    if isinstance(addresses, list) and len(addresses) > MAX_ADDRESSES:
+        raise ValueError(
+            Message(
+                "There are {count:,} notification addresses, and {limit} is the limit.",
+                count=len(addresses),
+                limit=MAX_ADDRESSES,
+            )
+        )
+    return addresses
 
 
 def split_words(text: str) -> list[str]:
@@ -296,7 +312,7 @@ PeriodField = Annotated[str, BeforeValidator(parse_period)]
 StartField = Annotated[datetime | None, BeforeValidator(read_start)]
 ZoneField = Annotated[str, BeforeValidator(parse_zone)]
 AddressesField = Annotated[
-    list[Annotated[str, AfterValidator(check_notification_address)]], BeforeValidator(split_list)
+    list[Annotated[str, AfterValidator(check_notification_address)]], BeforeValidator(split_addresses)
 ]
 DurationField = Annotated[int | None, BeforeValidator(parse_duration)]
 TypesField = Annotated[list[Annotated[str, AfterValidator(check_type)]], BeforeValidator(split_list)]

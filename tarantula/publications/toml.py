@@ -5,14 +5,20 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable
+from datetime import date, datetime, time
 from typing import Any
 
 import tomli_w
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.limited_worker import ParserLimitError, run_limited
 from tarantula.core.messages import Message, join_messages
 from tarantula.core.times import format_duration
 from tarantula.publications.config import PublicationConfig, read_config
+
+IN_PROCESS_CHARS = 10_000
+"""Longest text that is parsed in this process: the parser takes quadratic time for long keys and many tables."""
+PARSER_SECONDS = 10.0
 
 
 def to_toml(configs: Iterable[PublicationConfig]) -> str:
@@ -22,10 +28,7 @@ def to_toml(configs: Iterable[PublicationConfig]) -> str:
 
 def from_toml(text: str) -> list[PublicationConfig]:
     """Parse publications; raise `TarantulaError` with one line per problem."""
-    try:
-        document = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise TarantulaError("This is not TOML: {error}.", error=error) from error
+    document = _document(text)
     tables = document.pop("publication", None)
     if document or not isinstance(tables, dict):
         raise TarantulaError("A file of publications holds tables named [publication.NAME], and nothing else.")
@@ -40,11 +43,50 @@ def from_toml(text: str) -> list[PublicationConfig]:
     return configs
 
 
+def _document(text: str) -> dict[str, Any]:
+    """Parse TOML, a long one in a worker; dates are texts."""
+    body = text.encode(errors="replace")
+    try:
+        parsed = parse_limited({}, body) if len(text) <= IN_PROCESS_CHARS else _parse_in_worker(body)
+    except ParserLimitError as error:
+        raise TarantulaError("This TOML takes too long to read. Import fewer publications at a time.") from error
+    if "error" in parsed:
+        raise TarantulaError("This is not TOML: {error}.", error=parsed["error"])
+    document: dict[str, Any] = parsed["document"]
+    return document
+
+
+def _parse_in_worker(body: bytes) -> dict[str, Any]:
+    parsed: dict[str, Any] = run_limited("toml", {}, body, seconds=PARSER_SECONDS)
+    return parsed
+
+
+def parse_limited(data: dict[str, Any], body: bytes) -> dict[str, Any]:
+    """Return a TOML document as JSON values, or what is wrong with it; runs in a worker process if it is long."""
+    try:
+        return {"document": _with_texts(tomllib.loads(body.decode()))}
+    except RecursionError:
+        return {"error": "tables or lists are nested too deeply"}
+    except ValueError as error:
+        # Also a number of more digits than Python converts.
+        return {"error": str(error)[:300]}
+
+
+def _with_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _with_texts(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_with_texts(part) for part in value]
+    if isinstance(value, int) and abs(value) >= 2**63:
+        raise ValueError("a number is too large")
+    return value.isoformat() if isinstance(value, date | datetime | time) else value
+
+
 def setting_value(text: str) -> Any:
     """Parse the value of a Scrapy setting as JSON; return it unchanged if it is not valid JSON."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
 
 

@@ -1,4 +1,4 @@
-"""Second factors of one's own account: an authenticator app, security keys, recovery codes."""
+"""Second factors of the current account: an authenticator app, security keys, recovery codes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class NewTotp(BaseModel):
 
 
 def overview(context: ServiceContext) -> FactorsOverview:
-    """Return the second factors of one's own account."""
+    """Return the second factors of the current account."""
     with context.reading() as session:
         account = own_account(session, context)
         totp = factors.active_totp(session, account.id)
@@ -133,7 +133,7 @@ def remove_key(context: ServiceContext, password: str, number: int) -> None:
 
 
 def new_recovery_codes(context: ServiceContext, password: str) -> list[str]:
-    """Replace the recovery codes of one's own account; return the new ones."""
+    """Replace the recovery codes of the current account; return the new ones."""
     check_own_password(context, password)
     with _changing_own(context, "factor.codes") as (session, account):
         if not factors.exist(session, account.id):
@@ -148,7 +148,7 @@ def _registration(context: ServiceContext) -> str:
 
 @contextmanager
 def _changing_own(context: ServiceContext, action: str, **detail: Any) -> Iterator[tuple[Session, Account]]:
-    """Open a session that changes one's own factors; other sessions end, as they do when the password changes."""
+    """Open a session that changes the factors of the current account; its other sessions end."""
     own = own_name(context)
     with context.changing(action, own, Role.READER, **detail) as session:
         account = own_account(session, context)

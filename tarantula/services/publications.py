@@ -45,6 +45,9 @@ SECRET_FIELDS = frozenset({"notify", "settings"})
 PLACEHOLDER_NAME = "new"
 """Name of a publication that is tried before it has one."""
 
+MAX_IMPORTED = 1_000
+"""Maximum number of publications that pages and API import at once: meanwhile nothing else can be written on SQLite."""
+
 
 class PublicationRow(BaseModel):
     """A publication with its last item and its next due time."""
@@ -251,7 +254,16 @@ def remove(context: ServiceContext, name: str) -> None:
 
 def import_toml(context: ServiceContext, text: str, replace: bool = False) -> list[str]:
     """Store the publications of a TOML text in one transaction; return their names."""
-    return import_configs(context, toml.from_toml(text), replace)
+    context.person.check(Role.CURATOR)
+    configs = toml.from_toml(text)
+    if len(configs) > MAX_IMPORTED:
+        raise TarantulaError(
+            "The file has {count:,} publications, and {limit:,} is the limit. "
+            "Divide it, or use `tarantula publication import`.",
+            count=len(configs),
+            limit=MAX_IMPORTED,
+        )
+    return import_configs(context, configs, replace)
 
 
 def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig], replace: bool = False) -> list[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from argparse import Namespace
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scrapy import Request, Spider
+from scrapy.commands import ScrapyCommand
 from scrapy.settings import BaseSettings
 
 from tarantula.core.config import Config
@@ -90,8 +92,12 @@ class PreviewSpiderLoader(PublicationSpiderLoader):
         return type("PreviewSpider", (PreviewSpider,), {"name": spider_name, "typed": self.typed})
 
 
-def preview_loader(settings: BaseSettings, typed: Iterable[str]) -> PreviewSpiderLoader:
-    """Return the loader for a command with the arguments *typed*."""
-    loader = PreviewSpiderLoader.from_settings(settings)
-    loader.typed = tuple(url for url in map(canonical, typed) if url is not None and is_web(url))
-    return loader
+class PreviewCommand(ScrapyCommand):
+    """Part of a command of Scrapy that makes it load previews of the spiders of publications."""
+
+    def run(self, args: list[str], opts: Namespace) -> None:
+        assert self.crawler_process is not None
+        loader = PreviewSpiderLoader.from_settings(self.crawler_process.settings)
+        loader.typed = tuple(url for url in map(canonical, args) if url is not None and is_web(url))
+        self.crawler_process.spider_loader = loader
+        super().run(args, opts)  # type: ignore[safe-super]

@@ -70,6 +70,8 @@ class ItemRow(BaseModel):
     """When all its files had been read back."""
     read_back: ReadBack | None
     """How much of it was read back, if it is not verified; None while it is collected."""
+    damaged: bool
+    """Whether its last check found a body or a file missing or damaged."""
     paused_for: list[Shortage]
     """Why collectors of the item pause; empty if none does."""
 
@@ -163,6 +165,7 @@ def item_rows(session: Session, items: Sequence[Item]) -> list[ItemRow]:
 
 
 def _item_row(item: Item, counts: DocumentCounts, unverified: ReadBack | None, paused_for: list[Shortage]) -> ItemRow:
+    indicators = item.indicators or {}
     return ItemRow(
         urn=item.urn,
         publication=item.publication.name,
@@ -179,6 +182,7 @@ def _item_row(item: Item, counts: DocumentCounts, unverified: ReadBack | None, p
         **counts.model_dump(),
         verified_at=item.verified_at,
         read_back=unverified,
+        damaged=bool(indicators.get("missing_bodies") or indicators.get("damaged_files")),
         paused_for=paused_for,
     )
 

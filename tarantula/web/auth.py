@@ -222,7 +222,9 @@ EVENT_STREAM = "text/event-stream"
 SESSION_ENDED_CODE = 4401
 """WebSocket close code for pages whose session has ended."""
 MAX_REQUEST_BYTES = 16 * 1024 * 1024
-"""Maximum size of a request body."""
+"""Maximum size of a request body of a page, such as a file that is uploaded."""
+MAX_API_BYTES = 1024 * 1024
+"""Maximum size of a request body of the API, whose parser holds the whole process."""
 
 
 class AuthMiddleware:
@@ -255,7 +257,7 @@ class AuthMiddleware:
         elif scope["type"] == "http":
             if person is not None and person.session is not None:
                 send = self._end_when_ended(connection, person, send)
-            await self._app(scope, _limit_body(receive), send)
+            await self._app(scope, _limit_body(receive, _max_bytes(connection)), send)
         else:
             assert person is not None, "WebSocket connections need a login"
             await self._app(scope, self._disconnect_when_ended(connection, person, receive), send)
@@ -379,8 +381,15 @@ def _check_request(connection: HTTPConnection) -> None:
         path += connection.scope["query_string"].decode("latin-1")
     if "\0" in path or "%00" in path:
         raise RequestRefused(400, "The address contains a NUL character.")
-    if int(_valid_length(connection.headers.get("content-length", "0"))) > MAX_REQUEST_BYTES:
-        raise RequestRefused(413, f"The request is larger than {MAX_REQUEST_BYTES:,} bytes, which is the limit.")
+    limit = _max_bytes(connection)
+    if int(_valid_length(connection.headers.get("content-length", "0"))) > limit:
+        sentence = f"The request is larger than {limit:,} bytes, which is the limit."
+        is_import = connection.scope["path"].startswith("/api/publications.toml")
+        raise RequestRefused(413, f"{sentence} Import large files with tarantula." if is_import else sentence)
+
+
+def _max_bytes(connection: HTTPConnection) -> int:
+    return MAX_API_BYTES if connection.scope["path"].startswith("/api/") else MAX_REQUEST_BYTES
 
 
 def _check_scopes(person: Person | None, path: str) -> None:
@@ -396,7 +405,7 @@ def _valid_length(length: str) -> str:
     return length if length.isascii() and length.isdigit() and len(length) < 20 else str(MAX_REQUEST_BYTES + 1)
 
 
-def _limit_body(receive: Receive) -> Receive:
+def _limit_body(receive: Receive, limit: int) -> Receive:
     """Disconnect a request whose body is larger than allowed."""
     received = 0
 
@@ -404,7 +413,7 @@ def _limit_body(receive: Receive) -> Receive:
         nonlocal received
         message = await receive()
         received += len(message.get("body", b""))
-        return message if received <= MAX_REQUEST_BYTES else {"type": "http.disconnect"}
+        return message if received <= limit else {"type": "http.disconnect"}
 
     return receiving
 

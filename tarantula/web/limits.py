@@ -1,4 +1,4 @@
-"""What requests may take: threads by kind of work, seconds, requests per second and at a time, for each account and
+"""Limits of requests: threads by kind of work, seconds, requests per second and at a time, for each account and
 address. What exceeds it gets 429 or 503 with a sentence, and the others still get their answers.
 """
 
@@ -127,7 +127,7 @@ SLOW = WorkPool(2, is_expensive=True, is_slow=True)
 DOWNLOADS = WorkPool(3, is_expensive=True)
 REPLAY = WorkPool(4)
 PAGES = WorkPool(6, per_account=3)
-"""What open pages ask for."""
+"""Calls of open pages."""
 WATCHING = WorkPool(1)
 """Polls for all open pages together."""
 
@@ -157,7 +157,7 @@ _PATTERNS = [(re.compile(pattern, re.DOTALL), pool) for pattern, pool in WORK]
 
 
 class RunningRequest(NamedTuple):
-    """What the work for a request may use."""
+    """Threads and seconds that the work for a request may use."""
 
     pool: WorkPool = ORDINARY
     seconds: float = 30.0

@@ -93,7 +93,7 @@ class LimitedProtocol(HttpToolsProtocol):
         return None if is_answering or self._is_websocket else self._since
 
     def is_overdue(self, now: float) -> bool:
-        """Whether the client is late; one that is late with a request is told so first."""
+        """Whether the client is late; one that is late with a request gets a 408 first."""
         if self._is_closed():
             self.config.connections.remove(self)
             return False

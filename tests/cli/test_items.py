@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.core.states import ItemState
+from tarantula.core.states import ItemState, Validation
 from tarantula.models import WarcFile
-from tarantula.store.listings import find_item
+from tarantula.store.listings import DocumentCounts, find_item
 from tests.support.command_result import Tarantula
 from tests.support.deposit import BASE, DOCUMENTS, deposit
 
@@ -24,14 +24,25 @@ def test_items(tarantula: Tarantula, database: Database) -> None:
         "urn", "publication", "state", "validation", "planned_at", "deadline", "started_at", "finished_at", "reason",
         "reason_code", "reason_parameters",
         "documents", "collected", "waiting", "bytes", "crashes", "complete", "attention", "attention_reasons",
-        "verified_at", "read_back", "paused_for",
+        "verified_at", "read_back", "damaged", "paused_for",
     ]  # fmt: skip
     assert (row["state"], row["planned_at"]) == ("archived", "2026-06-12T22:00:00+00:00")
     lines = tarantula("items", "fcul").out.splitlines()
     assert lines[1].split()[:3] == ["fcul-20260612T220000", "archived", "pending"]
     assert "11.9 kB" in lines[1]
-    assert (row["verified_at"], row["read_back"]) == (row["finished_at"], None)
+    assert (row["verified_at"], row["read_back"], row["damaged"]) == (row["finished_at"], None, False)
     assert " verified " in f"{lines[1]} "
+
+
+def test_an_accepted_item_with_damaged_files_is_not_called_verified(tarantula: Tarantula, database: Database) -> None:
+    urn = deposit(database)
+    with database.session() as session:
+        item = find_item(session, urn)
+        counts = dict.fromkeys(DocumentCounts.model_fields, 0)
+        item.indicators, item.validation = {**counts, "missing_bodies": 0, "damaged_files": 1}, Validation.VALID
+    line = tarantula("items").out.splitlines()[1]
+    assert " damaged " in f"{line} ", line
+    assert "verified" not in line
 
 
 def test_items_that_are_not_verified(tarantula: Tarantula, database: Database) -> None:

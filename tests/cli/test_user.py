@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 import json
+from datetime import UTC, datetime
 
 import pytest
 
-from tarantula.accounts import tokens
-from tarantula.accounts.login import log_in
+from tarantula.accounts import accounts, factors, tokens
+from tarantula.accounts.login import SecondFactorNeeded, log_in
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.store.database import open_database
@@ -40,6 +41,22 @@ def test_the_first_account_is_an_administrator_and_the_next_a_curator(tarantula:
         ("rui", "curator", None),
     ]
     assert PASSWORD not in tarantula("user", "list").out
+
+
+def test_second_factors_are_listed_and_reset(tarantula: Tarantula) -> None:
+    tarantula("user", "add", "ana")
+    refused = tarantula("user", "reset-factors", "ana", "--yes")
+    assert (refused.code, refused.err) == (2, "ana has no second factor.\n")
+    with open_database(Config()) as database, database.session() as session:
+        account = accounts.get(session, "ana")
+        code = factors.totp(factors.begin_totp(session, account)).generate(datetime.now(UTC).timestamp())
+        factors.confirm_totp(session, account, code.decode())
+    assert json.loads(tarantula("user", "list", "--json").out)[0]["second_factors"] == ["totp"]
+    with pytest.raises(SecondFactorNeeded):
+        lets_in(PASSWORD)
+    assert tarantula("user", "reset-factors", "ana", "--yes").out == "ana has no second factor any more.\n"
+    assert lets_in(PASSWORD)
+    assert tarantula("user", "reset-factors", "eva", "--yes").code == 2
 
 
 def test_wrong_arguments_are_refused(tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch) -> None:

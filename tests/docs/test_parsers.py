@@ -18,8 +18,8 @@ PARSERS_OF_PYTHON = set(
 WRITTEN_ONLY = {"gzip", "xml", "zipfile"}
 """They make exports, charts and feeds; nothing is read with them."""
 NOT_PARSERS = set(
-    "apscheduler argon2 cryptography itemadapter numba numpy prometheus_client psycopg2 pyarrow pydantic_settings "
-    "pydispatch rich scipy sqlalchemy tomli_w typer typing_extensions uvloop".split()
+    "anyio apscheduler argon2 cryptography itemadapter numba numpy prometheus_client psycopg2 pyarrow "
+    "pydantic_settings pydispatch rich scipy segno sqlalchemy tomli_w typer typing_extensions uvloop".split()
 )
 """They get numbers, rows, or texts that they do not parse. A package that parses belongs into docs/parsers.md."""
 

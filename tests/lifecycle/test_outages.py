@@ -23,14 +23,15 @@ from tests.sites.drawing import page
 from tests.sites.large import LargeWeb
 from tests.sites.server import Answer, Web
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
-from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, start, states, wait_until
+from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, run, start, states, wait_until
+from tests.support.faulty_components import WaitsForFile
 from tests.support.postgresql import CutNetwork, OwnPostgresql
 from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client
 
 AWAY, BACK = "The database is unavailable (", "The database is available again; continuing."
-MAX_REPEATED = 16
-"""Documents that a collector may have on their way when the database goes away."""
+MAX_REPEATED = 40
+"""Documents that a collector may request, ten a second, before it notices that a write takes over two seconds."""
 DAEMON = [sys.executable, "scheduler.py"]
 
 
@@ -113,6 +114,23 @@ def test_a_collector_that_hands_over_meanwhile_leaves_its_item_to_the_next(
         assert len(web.visits) <= 81 + (0 if seconds < CLOSING_SECONDS else MAX_REPEATED)
 
 
+def test_a_collector_that_starts_meanwhile_waits(server: OwnPostgresql, database: Database, config: Config) -> None:
+    with Web({"/": Answer(page("Base"))}) as web:
+        settings = {"EXTENSIONS": {"tests.support.faulty_components.WaitsForFile": 500}}
+        describe(database, "early", base_url=web.url(), robots=False, convert=False, settings=settings)
+        collector = start([SCRAPY, "crawl", "early"])
+        wait_until((config.home / WaitsForFile.MADE).exists, collector)
+        database.close()
+        server.stop()
+        (config.home / WaitsForFile.GO).touch()
+        log = log_until(collector, AWAY)
+        server.start()
+        log += collector.communicate(timeout=TIMEOUT_SECONDS)[1]
+        assert collector.returncode == 0, log
+        assert_one_outage(log)
+        assert states(database) == {web.url(): 200}
+
+
 def test_pages_answer_503_meanwhile(server: OwnPostgresql, database: Database) -> None:
     process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
     assert process.stdout is not None
@@ -127,6 +145,16 @@ def test_pages_answer_503_meanwhile(server: OwnPostgresql, database: Database) -
     process.terminate()
     out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert_one_outage(out + err)
+
+
+def test_a_stream_reader_that_starts_meanwhile_says_so(server: OwnPostgresql) -> None:
+    server.stop()
+    code, out, err = run(TARANTULA, "stream", "read")
+    # The end of the test expects it.
+    server.start()
+    assert (code, out) == (2, ""), out + err
+    assert err.splitlines()[-1].startswith("The database postgresql://"), err
+    assert "Traceback" not in err, err
 
 
 def test_an_index_that_is_followed_survives_a_restart(server: OwnPostgresql, database: Database) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -66,17 +68,31 @@ def test_written_by_hand() -> None:
         ("[publication.fcul]\nname = 'x'", "fcul: A publication is a table [publication.NAME]"),
         ("[publication.'a/b']\nbase_url = 'a.pt'", "a/b: The name 'a/b' cannot be used"),
         ("[publication.fcul]\nbase_url = 'a.pt'\nstart = 22:00:00", "fcul: '22:00:00' is not a date"),
-        (
-            "[publication.fcul]\nbase_url = 'a.pt'\nsettings = 1",
-            "fcul: The field settings is not valid: ",
-        ),
-        ("[publication.fcul.settings]\nA = 2026-06-12", "fcul: The value of the setting A cannot be stored"),
+        ("[publication.fcul]\nbase_url = 'a.pt'\nsettings = 1", "fcul: The field settings is not valid"),
+        ("[publication.fcul.settings]\nA = nan", "fcul: The value of the setting A cannot be stored"),
+        ("a = " + "[" * 5_000, "nested too deeply"),
+        ("a = " + "[" * 50_000, "nested too deeply"),
+        ("a = " + "9" * 5_000, "This is not TOML: "),
+        ("a = 0x" + "f" * 50_000, "a number is too large"),
     ],
 )
 def test_files_that_cannot_be_read(text: str, sentence: str) -> None:
     with pytest.raises(TarantulaError) as refused:
         from_toml(text)
     assert sentence in str(refused.value)
+
+
+def test_a_long_file_that_takes_very_long_does_not_hold_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tarantula.publications.toml.PARSER_SECONDS", 1.0)
+    before = time.process_time()
+    with pytest.raises(TarantulaError, match="takes too long to read"):
+        from_toml("a" + ".a" * 200_000 + " = 1")
+    assert time.process_time() - before < 1
+
+
+def test_a_long_file_is_read_like_a_short_one() -> None:
+    text = "[publication.fcul]\nbase_url = 'www.fc.ul.pt'\nstart = 2026-06-12T22:00:00Z\n"
+    assert from_toml(text + "#" * 20_000) == from_toml(text)
 
 
 def test_everything_that_is_wrong_is_told_at_once() -> None:

@@ -129,6 +129,9 @@ def test_an_export_can_be_imported(sqlite: Database) -> None:
     with pytest.raises(TarantulaError, match="already"):
         publications.import_toml(context, text)
     publications.remove(context, "fcul")
+    many = "".join(f"[publication.x{number}]\nbase_url = 'http://x.example/'\n" for number in range(1_001))
+    with pytest.raises(TarantulaError, match="1,001 publications, and 1,000 is the limit"):
+        publications.import_toml(context, many)
     assert publications.import_toml(context, text) == ["fcul"]
     assert publications.export_toml(context, ["fcul"]) == text
     assert publications.import_toml(context, text.replace("depth = 5", "depth = 3"), replace=True) == ["fcul"]

@@ -44,7 +44,9 @@ def keys_of(generation: int) -> tuple[RSAKey, ECKey]:
 class IdentityProvider:
     """A provider with one person, who is logged in."""
 
-    def __init__(self, address: str = "127.0.0.1") -> None:
+    def __init__(self) -> None:
+        self.host = "127.0.0.1"
+        """Name in its addresses; to a browser, localhost is another site than 127.0.0.1."""
         self.person: Json = {"sub": "248289761001", "preferred_username": "ana", "email": "ana@example.org"}
         self.userinfo: Json = {}
         """Claims that only the userinfo endpoint has."""
@@ -75,12 +77,12 @@ class IdentityProvider:
             "/logout": self._logout,
         }
         self._handlers = paths
-        self.web = Web({}, (address,), fallback=self._answer)
+        self.web = Web({}, fallback=self._answer)
 
     @property
     def issuer(self) -> str:
         """The issuer."""
-        return self.web.url("/tenant").removesuffix("/tenant")
+        return f"http://{self.host}:{self.web.port}"
 
     def rotate(self) -> None:
         """Replace the keys."""

@@ -471,3 +471,16 @@ def test_a_full_disk_is_said_and_the_next_backup_continues(
     assert made.problems == []
     assert made.files - made.copied_files == copied > 0
     assert target.verify([made.generation], lambda _done, _total: None) == []
+
+
+def test_a_directory_that_could_not_be_begun_is_used_when_there_is_space(
+    database: Database, database_config: Config, disk: SmallDisk, urn: str
+) -> None:
+    target = BackupDirectory(disk.folder / "backups")
+    disk.fill(0)
+    with pytest.raises(TarantulaError, match="There is no space left"):
+        back_up(database_config, database, target)
+    disk.clear()
+    made = back_up(database_config, database, target)
+    assert made.problems == []
+    assert target.verify([made.generation], lambda _done, _total: None) == []

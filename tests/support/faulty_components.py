@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, Self
 
 from scrapy.exceptions import DropItem
@@ -80,6 +82,20 @@ class ReturnsNothing:
 
     def process_item(self, item: Any) -> None:
         item.reason += " Seen."
+
+
+class WaitsForFile:
+    """An extension that is made when its collector has begun its item, and delays it until a file appears."""
+
+    MADE, GO = "extension-made", "extension-go"
+
+    @classmethod
+    def from_crawler(cls, _crawler: Any) -> Self:
+        home = Path(os.environ["TARANTULA_HOME"])
+        (home / cls.MADE).touch()
+        while not (home / cls.GO).exists():
+            time.sleep(0.05)
+        return cls()
 
 
 class HoldsOpenFiles:

@@ -8,7 +8,7 @@ import zlib
 def huge_stream_pdf(operators: int = 12_000_000) -> bytes:
     """Return a small PDF of one page, whose content is *operators* texts after decompression."""
     content = zlib.compress(b"BT /F1 1 Tf\n" + b"(a)Tj\n" * operators + b"ET", 9)
-    return _pdf(
+    return pdf_of(
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Contents 4 0 R "
@@ -20,14 +20,15 @@ def huge_stream_pdf(operators: int = 12_000_000) -> bytes:
 
 def looping_pdf(kids: int = 5_000) -> bytes:
     """Return a PDF whose page tree contains itself many times, and says that it has a billion pages."""
-    return _pdf(
+    return pdf_of(
         b"<< /Type /Catalog /Pages 2 0 R >>",
         b"<< /Type /Pages /Kids [%s] /Count 1000000000 >>" % (b"2 0 R 3 0 R " * kids),
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] >>",
     )
 
 
-def _pdf(*objects: bytes) -> bytes:
+def pdf_of(*objects: bytes) -> bytes:
+    """Return a PDF file of these objects, numbered from 1; the first is its root."""
     paper, offsets = b"%PDF-1.4\n", []
     for number, body in enumerate(objects, 1):
         offsets.append(len(paper))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ import pytest
 from tests.support.waits import eventually
 
 _NUMBERS = count(1)
+MAX_STARTS = 12
+"""Tries to start a server, of up to eleven seconds each."""
 
 
 class OwnPostgresql:
@@ -59,8 +62,19 @@ class OwnPostgresql:
         pgexec("pg_ctl", arguments, bin_path=self._server.bin_path, user=self._server.system_user)
 
     def start(self) -> None:
-        """Start the server again."""
-        self._server.ensure_postgres_running()
+        """Start the server again; recovery of one that was killed may take longer than one try."""
+        for _ in range(MAX_STARTS):
+            # An assertion of it fails while the server that its last try has started is still recovering.
+            with suppress(subprocess.TimeoutExpired, AssertionError):
+                self._server.ensure_postgres_running()
+                return
+            time.sleep(1)
+        raise TimeoutError("PostgreSQL did not start.")
+
+    @property
+    def programs(self) -> Path:
+        """Folder of its programs, such as pg_dump of the same version."""
+        return Path(self._server.bin_path)
 
 
 class CutNetwork:

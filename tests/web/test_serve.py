@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -12,8 +13,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
-from tests.support.crawls import describe
-from tests.support.waits import eventually
+from tests.support.crawls import TARANTULA, describe, start
+from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client, web_server
 
 SITE = {"/": Answer(page("Base", ["/b", "http://other.example/"])), "/b": Answer(page("B"))}
@@ -79,3 +80,20 @@ def test_a_due_item_is_collected_and_managed_through_the_api(sqlite: Database, c
         ("item.export", "harvest"),
         ("item.reject", "harvest"),
     ]
+
+
+def test_no_request_for_the_start_link_logs_its_code(config: Config) -> None:
+    process = start([TARANTULA, "web", "--port", "0", "--replay-port", "0"])
+    assert process.stdout is not None
+    link = process.stdout.readline().strip()
+    code = link.partition("code=")[2]
+    assert code
+    with api_client("") as client:
+        for method in ("HEAD", "POST", "PUT", "OPTIONS", "PROPFIND"):
+            assert client.request(method, link).status_code >= 400
+        assert client.get(link.replace("/begin", "/begun")).status_code in (303, 404)
+        # None of them has used the link up.
+        assert client.get(link).headers["location"] == "/"
+    process.send_signal(signal.SIGINT)
+    out, log = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert code not in out + log + "".join(path.read_text() for path in config.home.rglob("*.log"))

@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from playwright.sync_api import Page, expect
 from sqlalchemy import select
 
-from tarantula.accounts import accounts, audit, login, oidc
+from tarantula.accounts import accounts, audit, oidc, throttle
 from tarantula.accounts.oidc import OidcSettings, claim_values
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
@@ -421,7 +421,7 @@ def test_failures_are_throttled_and_recorded(
     sqlite: Database, provider: IdentityProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = opened(sqlite, provider)
-    monkeypatch.setattr(login, "pause_seconds", lambda failures, limit: 60 if failures >= 3 else 0)
+    monkeypatch.setattr(throttle, "pause_seconds", lambda failures, limit: 60 if failures >= 3 else 0)
     assert [site.me()["status"] for _ in range(5)] == [403, 403, 403, 429, 429]
     assert site.audited() == [("", "login.failed", "unknown account")] * 3
     with sqlite.reading() as session:
@@ -501,6 +501,8 @@ def test_in_a_browser(
     tarantula: Tarantula,
 ) -> None:
     """From the login page to the provider and back to the page that was asked for, and out again."""
+    # The browser gets no SameSite=Strict cookie of another site's redirect along.
+    provider.host = "localhost"
     for name, value in {
         "ISSUER": provider.issuer,
         "CLIENT_ID": CLIENT_ID,

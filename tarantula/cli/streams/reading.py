@@ -93,6 +93,7 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
+    from tarantula.engine.blame import crawl_error
     from tarantula.spiders.streams import StreamsSpider
 
     spider_settings = Settings()
@@ -100,9 +101,12 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     spider_settings.setdict(settings, priority="cmdline")
     process = AsyncCrawlerProcess(spider_settings)
     crawler = process.create_crawler(StreamsSpider)
-    process.crawl(crawler, **arguments)
+    run = process.crawl(crawler, **arguments)
     process.start()
     restore_signal_handlers()
+    # The event loop logs exceptions with tracebacks unless they are retrieved.
+    if (error := crawl_error(run)) is not None:
+        raise error
     return None if process.bootstrap_failed else crawler.spider
 
 

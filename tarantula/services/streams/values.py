@@ -85,7 +85,7 @@ class ExportSelection(NamedTuple):
 
 
 class SourceHistory(NamedTuple):
-    """What is stored of a source."""
+    """Stored values of a source, and how long they are kept."""
 
     config: SourceConfig
     series: list[ExportSeries]

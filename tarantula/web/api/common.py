@@ -35,6 +35,9 @@ T = TypeVar("T")
 MAX_JSON_NUMBER = 2**53 - 1
 """Largest integer that every JSON parser reads exactly."""
 
+MAX_JSON_VALUES = 10_000
+"""Maximum number of values in a JSON body: texts, numbers, lists, objects and their keys."""
+
 _token = HTTPBearer(auto_error=False, scheme_name="token", description="A token: see docs/people.md.")
 _session = APIKeyCookie(
     name=SESSION_COOKIE,
@@ -75,7 +78,8 @@ async def request_context(request: Request) -> ServiceContext:
 
 
 async def check_body(request: Request) -> None:
-    """Refuse JSON that no database can store: NUL characters, lone surrogates, infinite numbers."""
+    """Refuse JSON of very many values, and JSON that no database can store: NUL characters, lone surrogates, infinite
+    numbers."""
     if request.method in ("POST", "PUT", "PATCH") and "json" in request.headers.get("content-type", ""):
         try:
             body = await request.json()
@@ -86,9 +90,14 @@ async def check_body(request: Request) -> None:
 
 
 def _check_values(body: Any) -> None:
-    pending = [body]
+    pending, count = [body], 0
     while pending:
-        value = pending.pop()
+        value, count = pending.pop(), count + 1
+        # Each value may be an error of its own, and all of them would be described in one answer.
+        if count + len(pending) > MAX_JSON_VALUES:
+            raise TarantulaError(
+                "The request has more than {limit:,} values, which is the limit.", limit=MAX_JSON_VALUES
+            )
         if isinstance(value, str):
             if not _is_text(value):
                 raise TarantulaError("{value!r} contains a NUL character or a lone surrogate.", value=value[:40])
@@ -131,6 +140,8 @@ ERROR_STATUS = (
     *((UnusableError, 503), (TarantulaError, 400)),
 )
 """Status of each exception class; the first match counts."""
+MAX_FIELD_ERRORS = 100
+"""Maximum number of errors that one response describes."""
 HTTP_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 
 
@@ -158,7 +169,7 @@ async def _service_error(request: Request, error: Exception) -> Response:
 
 async def _validation_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    errors = [_without_origin(details) for details in error.errors()]
+    errors = [_without_origin(details) for details in error.errors()[:MAX_FIELD_ERRORS]]
     fields = {".".join(map(str, one["loc"])): detail_messages([one], ())[0] for one in reversed(errors)}
     return JSONResponse({"detail": " ".join(detail_messages(errors, ())), "fields": fields}, 422)
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from tarantula.publications.config import PublicationConfig
+from tarantula.publications.fields import MAX_ADDRESSES
 from tarantula.services import publications
 from tarantula.services.pagination import ResultPage
 from tarantula.services.publications import PublicationRow, UrlVerdict
@@ -21,6 +22,12 @@ TOML_TYPE = "application/toml"
 MAX_TRIED_URLS = 200
 
 PublicationFields = Annotated[dict[str, Any], Body(description="Fields of a publication, as in `PublicationConfig`.")]
+
+
+class NewPublication(PublicationConfig):
+    """Fields of a new publication; the service checks the notification addresses, in a thread of its own."""
+
+    notify: list[Annotated[str, Field(max_length=2000)]] = Field(default_factory=list, max_length=MAX_ADDRESSES)
 
 
 class CopyRequest(BaseModel, extra="forbid"):
@@ -63,7 +70,7 @@ def list_publications(context: RequestContext, limit: Limit = 50, after: Cursor 
 
 
 @router.post("/publications", summary="Create a publication", status_code=201, tags=["publications"])
-def add_publication(context: RequestContext, body: PublicationConfig) -> dict[str, Any]:
+def add_publication(context: RequestContext, body: NewPublication) -> dict[str, Any]:
     """Create a publication. For curators."""
     publications.add(context, body.name, body.model_dump())
     return publications.show_publication(context, body.name)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Body, Path, Query, Request
+from pydantic import Field
 from starlette.responses import StreamingResponse
 
+from tarantula.publications.fields import MAX_ADDRESSES
 from tarantula.services.pagination import ResultPage
 from tarantula.services.streams import sources, values
 from tarantula.services.streams.sources import HierarchyBranch, SourceRow
@@ -32,7 +34,10 @@ SourceFields = Annotated[dict[str, Any], Body(description="Fields of a source, a
 
 
 class NewSource(SourceConfig):
-    """Configuration of a new source; the service checks the adapter, after it knows who asks."""
+    """Configuration of a new source; the service checks the adapter and the notification addresses, after it knows who
+    asks."""
+
+    notify: list[Annotated[str, Field(max_length=2000)]] = Field(default_factory=list, max_length=MAX_ADDRESSES)
 
     def _check_adapter(self) -> None:
         """Import nothing while the request is parsed."""

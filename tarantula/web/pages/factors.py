@@ -1,4 +1,4 @@
-"""The page of one's own second factors: forms that need no script, except for security keys."""
+"""The page of the second factors of the current account: forms that need no script, except for security keys."""
 
 from __future__ import annotations
 

@@ -97,9 +97,9 @@ def _row(row: ItemRow) -> dict[str, Any]:
 
 
 def _files(row: ItemRow) -> str:
-    """Return whether the files of an item were read back."""
+    """Return whether the files of an item were read back, and are whole."""
     if row.read_back is None:
-        return _("verified") if row.verified_at else ""
+        return (_("damaged") if row.damaged else _("verified")) if row.verified_at else ""
     if row.state != ItemState.CONVERTING:
         return _("not verified yet")
     done, total = format_size(row.read_back.done), format_size(row.read_back.total)

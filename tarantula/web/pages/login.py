@@ -197,7 +197,7 @@ def _factor_form(
         waiting = login.waiting(authenticator.database, own_cookie(request, ATTEMPT_COOKIE) or "", site)
     except login.AttemptOver as error:
         return login_form(request, next, complaint=_(str(error)), status=401)
-    title = _("Log in with a passkey") if waiting.is_passkey else _("Second factor")
+    title = _("Use a passkey") if waiting.is_passkey else _("Second factor")
     others = {code: label for code, label in LANGUAGES.items() if code != language()}
     values = {"words": {"title": title}, "next": local_path(next), "complaint": complaint, "waiting": waiting}
     values |= {"problem": problem, "others": others, "language": language()}
