@@ -11,12 +11,11 @@ from fastapi.routing import _IncludedRouter
 from playwright.sync_api import Page, Route
 from starlette.routing import BaseRoute
 
-from tarantula.accounts import accounts, sessions
+from tarantula.accounts import accounts, sessions, tokens
 from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.sockets import TrustedHosts
-from tarantula.services import tokens
 from tarantula.store.database import open_database
 from tarantula.web.app import create_app
 from tarantula.web.auth import SESSION_COOKIE, Authenticator
@@ -24,9 +23,8 @@ from tarantula.web.middleware import SECURITY_HEADERS
 from tarantula.web.replay.addresses import ReplayOrigin
 from tarantula.web.replay.security import TicketSigner
 from tests.support.browser import launched, window_of
-from tests.support.contexts import context_of
 from tests.support.monthly_items import archive
-from tests.support.web_server import api_client, settled, web_server
+from tests.support.web_server import api_client, web_server
 from tests.web.test_access import pages
 
 PARAMETER = re.compile(r"\{[^}]*\}")
@@ -81,11 +79,12 @@ def faults_of(response: httpx.Response) -> list[str]:
     return faults
 
 
-def begun_session(database: Database) -> str:
-    """Create an administrator and log in; return the secret of the session."""
+def begun_session(database: Database) -> tuple[str, str]:
+    """Create an administrator and log in; return the secrets of the session and of a token."""
     with database.session() as session:
         account = accounts.add(session, "ana", Role.ADMINISTRATOR, "correct horse battery")
-        return sessions.begin_session(session, account, "ana")
+        _, token = tokens.create_token(session, account, "all", Role.ADMINISTRATOR, None)
+        return sessions.begin_session(session, account, "ana"), token
 
 
 def test_every_route_has_the_headers_of_its_kind(
@@ -97,8 +96,8 @@ def test_every_route_has_the_headers_of_its_kind(
     assert {"/login", "/search", "/dashboard", "/health", "/metrics", "/static/1", "/api/items/1"} <= paths
     assert len(routes) > 120
     more = [("GET", path) for path in ("/static/search.js", "/api/nowhere", "/nowhere", "/%00", "/_nicegui/nowhere")]
-    cookie = {"Cookie": f"{SESSION_COOKIE}={begun_session(sqlite)}"}
-    secret = tokens.add_token(context_of(sqlite, Role.ADMINISTRATOR, "ana"), "all", Role.ADMINISTRATOR).secret
+    session, secret = begun_session(sqlite)
+    cookie = {"Cookie": f"{SESSION_COOKIE}={session}"}
     found = {}
     with web_server() as place, api_client(place.address) as client:
         for method, path in [*routes, *more]:
@@ -118,7 +117,7 @@ def test_every_page_works_in_portuguese_and_runs_nothing_that_is_injected(sqlite
     """Pages keep to their policies, which `window_of` checks; with injected markup they do the same as without."""
     with open_database(sqlite_config) as database:
         urn = archive(sqlite_config, database, 1, {})
-        secret = begun_session(database)
+        secret, _ = begun_session(database)
     with web_server() as place, launched(chromium) as browser:
         cookie = {"name": SESSION_COOKIE, "value": secret, "url": place.address}
         with window_of(browser, locale="pt-PT") as window:
@@ -150,7 +149,7 @@ def injected_effects(page: Page, address: str, is_plain: bool) -> list[str]:
     """Open a page with injected markup; return which parts of it had an effect."""
     page.goto(address)
     if not is_plain:
-        settled(page)
+        page.wait_for_function("window.did_handshake")
     assert page.locator("svg[onload]").count() == 1
     seen = set(page.evaluate("violations"))
     effects = [
