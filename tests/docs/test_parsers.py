@@ -21,7 +21,10 @@ NOT_PARSERS = set(
     "anyio apscheduler argon2 cryptography itemadapter jinja2 numba numpy prometheus_client psycopg2 pyarrow "
     "pydantic_settings pydispatch rich scipy segno sqlalchemy tomli_w typer typing_extensions uvloop".split()
 )
-"""They get numbers, rows, our own templates, or texts that they do not parse. A package that parses belongs into docs/parsers.md."""
+"""They get numbers, rows, our own templates, or texts that they do not parse.
+
+A package that parses belongs into docs/parsers.md.
+"""
 
 
 def imports() -> dict[str, set[str]]:
