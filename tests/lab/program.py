@@ -79,14 +79,6 @@ for (const url of ["http://10.0.0.5/", "http://inside.test/", "http://169.254.16
   new EventSource(url);
   new Worker(URL.createObjectURL(new Blob([`fetch("${url}", {mode: "no-cors"}); importScripts("${url}")`])));
 }
-for (const url of ["http://10.0.0.5/", "http://93.184.1.9/"]) {
-  open(url);
-  const form = Object.assign(document.createElement("form"), {action: url, method: "post", target: "_blank"});
-  document.body.append(form); form.submit();
-  const link = Object.assign(document.createElement("a"), {href: "/part.txt", ping: url, download: "part"});
-  document.body.append(link); link.click();
-}
-addEventListener("load", () => { location = "http://10.0.0.5/left"; });
 const rules = {prefetch: [{urls: ["http://10.0.0.5/", "http://93.184.1.9/"]}],
   prerender: [{urls: ["http://10.0.0.5/", "http://public.test/part.txt"]}]};
 document.head.append(Object.assign(document.createElement("script"),
@@ -98,6 +90,17 @@ peer.createDataChannel("out");
 peer.createOffer().then(offer => peer.setLocalDescription(offer));
 fetch("http://public.test/part.txt").catch(() => {});
 </script>"""
+LEAVING = """<!doctype html><body><p>1</p><script>
+for (const url of ["http://10.0.0.5/", "http://93.184.1.9/"]) {
+  open(url);
+  const form = Object.assign(document.createElement("form"), {action: url, method: "post", target: "_blank"});
+  document.body.append(form); form.submit();
+  const link = Object.assign(document.createElement("a"), {href: "/part.txt", ping: url, download: "part"});
+  document.body.append(link); link.click();
+}
+addEventListener("load", () => { location = "http://10.0.0.5/left"; });
+</script>"""
+"""A page whose script opens windows, sends forms, starts downloads and leaves."""
 SITEMAP_HOSTS = ("public.test", "mixed.test", "rebinding.test", "later.test")
 SITEMAP = "".join(
     f"<url><loc>{url}</loc></url>" for url in ("http://10.0.0.5/mapped", "http://inside.test/", "http://mixed.test/")
@@ -127,6 +130,7 @@ PAGES: dict[str, Page] = {
     "public.test/value": (200, {}, "<p>1</p>"),
     "public.test/to-private": (302, {"Location": "http://10.0.0.5/secret"}, ""),
     "public.test/rendered": (200, {}, RENDERED),
+    "public.test/leaving": (200, {}, LEAVING),
     "public.test/part.txt": (200, {"Content-Type": "text/plain"}, "part"),
     "public.test/sheet": (
         200,
@@ -411,6 +415,7 @@ SCENARIOS: dict[str, Scenario] = {
 """What is done in the laboratory, by its name."""
 RENDERING: dict[str, Scenario] = {
     "browser": lambda: crawl("http://public.test/rendered", render=True, depth=0),
+    "browser leaving": lambda: crawl("http://public.test/leaving", render=True, depth=0),
     "browser rebinding": lambda: crawl("http://rebinding.test/2", render=True, depth=0),
     "stream rendered": lambda: poll("http://public.test/rendered", render=True),
     "stream rendered mixed": lambda: poll("http://mixed.test/", render=True),

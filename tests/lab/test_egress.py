@@ -306,6 +306,7 @@ NOT_OUTGOING = {
     "store.homes": "the name of this machine",
     "store.liveness": "the name of this machine",
     "web.app": "listens",
+    "web.server": "listens",
 }
 """Modules that are not in the laboratory, and why."""
 
