@@ -133,7 +133,7 @@ def create_apps(
     picker = PickerService(authenticator.installation)
     replay = ReplayOrigin(tickets, replay_socket.getsockname()[1], address, picker)
     installation, limits = authenticator.installation, RequestLimits(authenticator.installation)
-    hosts = trusted_hosts(installation, host)
+    hosts = trusted_hosts(installation, host, installation.public_address)
     # With an address of their own, archived pages have none of the names of the management pages.
     replay_hosts = TrustedHosts([urlsplit(address).hostname or ""]) if address else hosts
     archived: ASGIApp = create_replay_app(installation, authenticator.content, tickets, picker.routes(tickets))

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import playwright.sync_api
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect, sync_playwright
 
 TIMEOUT_MILLISECONDS = 60_000
@@ -163,7 +164,7 @@ def window_of(browser: playwright.sync_api.Browser, **options: Any) -> Iterator[
     page.add_init_script(REPORT_VIOLATIONS)
     page.on("console", lambda said: raised.append(said.text) if said.text.startswith(VIOLATION) else None)
     yield page
-    assert raised == [], "script errors, or violations of the content security policy, on the page"
+    assert raised == [], f"script errors, or violations of the content security policy, on the page: {raised}"
 
 
 def broken(seen: OpenedMirror, mirror: Path, collected: set[str]) -> list[str]:
@@ -179,3 +180,11 @@ def broken(seen: OpenedMirror, mirror: Path, collected: set[str]) -> list[str]:
         elif address.partition("#")[0] in collected:
             wrong.append(f"leads to the web for {address}")
     return [f"{seen.path.name} {one}" for one in wrong]
+
+
+def axe_violations(window: Page) -> list[str]:
+    """Return what axe-core finds serious or critical on a page."""
+    # Preloading copies style sheets into a document of its own, where the page's policy refuses them.
+    found = Axe().run(window, options={"preload": False}).response["violations"]
+    grave = [one for one in found if one["impact"] in ("serious", "critical")]
+    return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]

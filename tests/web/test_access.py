@@ -7,7 +7,6 @@ import re
 from datetime import UTC, datetime
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, TimeoutError, expect
 from sqlalchemy import update
 
@@ -20,6 +19,7 @@ from tarantula.services.streams import views
 from tarantula.store.database import open_database
 from tarantula.streams.views.config import ViewKind
 from tests.search.test_index_updater import catch_up, tell
+from tests.support.browser import axe_violations
 from tests.support.contexts import context_of
 from tests.support.crawls import ROOT
 from tests.support.followed_sources import HOUR, followed, now, was_doubted, was_read
@@ -27,7 +27,6 @@ from tests.support.monthly_items import Page as Stored
 from tests.support.monthly_items import archive
 from tests.support.web_server import web_server
 
-GRAVE = ("serious", "critical")
 DESK, TELEPHONE = 1200, 390
 """Window widths in pixels."""
 PAGE = re.compile(r'@page\("([^"]+)"')
@@ -78,7 +77,7 @@ def _follow(database: Database) -> None:
 def _violations_of_a_bad_page(window: Page) -> list[str]:
     """Return the violations of a page with an unlabelled button."""
     window.evaluate("document.querySelector('main').append(document.createElement('button'))")
-    return _violations(window)
+    return axe_violations(window)
 
 
 def _faults(window: Page, address: str) -> list[str]:
@@ -87,7 +86,7 @@ def _faults(window: Page, address: str) -> list[str]:
     window.get_by_role("heading", level=1).wait_for()
     # Wait for content that is loaded in the background.
     expect(window.locator(".q-spinner")).to_have_count(0)
-    faults = _violations(window)
+    faults = axe_violations(window)
     window.set_viewport_size({"width": TELEPHONE, "height": 800})
     return [*faults, *_too_wide(window)]
 
@@ -99,8 +98,3 @@ def _too_wide(window: Page) -> list[str]:
     except TimeoutError:
         return [f"it is {window.evaluate('document.documentElement.scrollWidth')} pixels wide"]
     return []
-
-
-def _violations(window: Page) -> list[str]:
-    found = Axe().run(window).response["violations"]
-    return [f"{one['id']}: {node['html'][:200]}" for one in found if one["impact"] in GRAVE for node in one["nodes"]]

@@ -8,7 +8,6 @@ from time import monotonic, sleep
 
 import httpx
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Frame, FrameLocator, Locator, Page, Route, expect
 
 from tarantula.core.config import Config
@@ -16,6 +15,7 @@ from tarantula.store.database import open_database
 from tarantula.streams.sources import registry
 from tarantula.web.pages.picker import ACTION_LABELS
 from tests.sites.server import Answer, Web
+from tests.support.browser import axe_violations
 from tests.support.hostile_documents import attributes_page
 from tests.support.picker_pages import HOSTILE, LEAGUE, NEWS
 from tests.support.picker_sites import DOOR, PICTURE, Site, behind_a_door, open_to_point_at, site_of, site_that
@@ -78,7 +78,7 @@ def test_a_table_row_is_selected_and_followed(
 
     expect(window.get_by_role("radio", name="Row 1 of the table, whatever it contains")).to_be_checked()
     follow_all_rows(frame, window)
-    assert _faults(window) == []
+    assert axe_violations(window) == []
     window.get_by_label("Name", exact=True).nth(3).fill("Wins")
     window.get_by_label("Source name").fill("user.root.hoquei")
     window.get_by_label("Tags").fill("hóquei, desporto")
@@ -120,12 +120,6 @@ def test_a_text_that_is_too_long_gives_an_error(place: WebServer, window: Page) 
         expect(highlighted(frame)).to_have_count(0)
         frame.locator("#short").click()
         expect(window.get_by_role("group", name="Value 1")).to_contain_text("7")
-
-
-def _faults(window: Page) -> list[str]:
-    found = Axe().run(window).response["violations"]
-    grave = [one for one in found if one["impact"] in ("serious", "critical")]
-    return [f"{one['id']}: {node['html'][:200]}" for one in grave for node in one["nodes"]]
 
 
 def check_styles_and_images(frame: FrameLocator, site: Site) -> None:

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from html import escape
-from time import monotonic
+from time import process_time
 
 import pytest
 from playwright.sync_api import Browser, Error, expect
@@ -282,9 +282,9 @@ def test_links_of_xml_and_its_declarations() -> None:
     "markup", ["<iframe ", "<iframe a='", "<meta a=\"<meta b='", "<iframe/x", "<a\n", "<iframe srcdoc='", "<a><b:"]
 )
 def test_hostile_markup_takes_little_time(markup: str) -> None:
-    began = monotonic()
+    began = process_time()
     without_foreign_loads(markup.encode() * (3_000_000 // len(markup)), "text/html", "utf-8")
-    assert monotonic() - began < 5
+    assert process_time() - began < 5
 
 
 def test_a_page_with_too_many_attributes_is_shown_as_text(config: Config, sqlite: Database) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,6 +32,7 @@ from tarantula.services import search as searching
 from tarantula.web import api
 from tarantula.web.api.common import add_error_handlers
 from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
+from tarantula.web.middleware import SecurityHeadersMiddleware
 from tarantula.web.public import search
 from tarantula.web.public.results import facet_views, page_links, parse_results_query, result_view
 from tarantula.web.public.search import templates
@@ -91,7 +93,7 @@ def browser(sqlite: Database, config: Config) -> Browser:
     app.add_middleware(ReplayMiddleware, replay=ReplayOrigin(TicketSigner(), 8091))
     with sqlite.session() as session:
         secret = sessions.begin_session(session, None, "ana")
-    return Browser(app, secret)
+    return Browser(SecurityHeadersMiddleware(app), secret)
 
 
 @pytest.fixture
@@ -199,6 +201,7 @@ def test_every_part_of_a_result_is_escaped() -> None:
     found = SearchResults(query=HOSTILE, page=1, pages=9, documents=99, results=[told], facets=facets)
     asked = parse_results_query(HOSTILE, "2", "best", "")
     html = templates.get_template("search.html").render(
+        request=SimpleNamespace(state=SimpleNamespace(nonce="n")),
         query=asked,
         found=found,
         orders=search.ORDER_LABELS,

@@ -261,15 +261,19 @@ def test_security_keys_need_a_host_name_and_https(
     context: ServiceContext, monkeypatch: pytest.MonkeyPatch, window: Page
 ) -> None:
     monkeypatch.setenv("TARANTULA_PUBLIC_ADDRESS", "https://archive.example.org/")
+    monkeypatch.setenv("TARANTULA_TRUSTED_PROXIES", "127.0.0.1")
     with web_server() as public, api_client(public.address) as client:
         client.post("/login", data={"name": "ana", "password": PASSWORD})
         assert "Security keys work only at https://archive.example.org." in client.get("/account/factors").text
         forwarded = {"Host": "archive.example.org", "X-Forwarded-Proto": "https"}
+        login = client.post("/login", data={"name": "ana", "password": PASSWORD}, headers=forwarded)
+        forwarded["Cookie"] = "; ".join(cookie.partition(";")[0] for cookie in login.headers.get_list("set-cookie"))
         answer = client.post(
             "/account/factors/key/begin", data={"password": PASSWORD, "name": "blue"}, headers=forwarded
         )
         assert "&#34;id&#34;: &#34;archive.example.org&#34;" in answer.text
     monkeypatch.delenv("TARANTULA_PUBLIC_ADDRESS")
+    monkeypatch.setenv("TARANTULA_TRUSTED_HOSTS", "archive.example.org")
     with web_server() as plain, api_client(plain.address) as client:
         client.post("/login", data={"name": "ana", "password": PASSWORD})
         assert "Security keys need a host name." in client.get("/account/factors").text
