@@ -18,7 +18,7 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.models import Document, LinkWeight
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.search.ranks.pagerank import BEST_PAGE_FACTOR
+from tarantula.search.ranks.graph import BEST_PAGE_FACTOR
 from tarantula.search.texts.content import ExtractedText
 from tarantula.search.texts.reader import store_texts
 from tarantula.search.texts.similarity import SIGNATURE_BYTES

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy
 
-from tarantula.search.ranks.pagerank import pagerank
+from tarantula.search.ranks.graph import pagerank
 
 PAGES = 1_000_000
 LINKS = 10_000_000

@@ -27,7 +27,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Event, Source, SourceState
 from tarantula.store.database import open_database
-from tarantula.streams.history.buckets import SECOND
+from tarantula.streams.history.levels import SECOND
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus, parse_source

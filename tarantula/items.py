@@ -11,7 +11,7 @@ from datetime import datetime
 
 from tarantula.core.reasons import Reason, as_reason
 from tarantula.fetch.exchange import Exchange
-from tarantula.frontier.entry import FrontierEntry, PreviousCapture
+from tarantula.frontier.queues import FrontierEntry, PreviousCapture
 from tarantula.links.link import Link
 
 __all__ = ["CollectedDocument", "FrontierEntry", "PreviousCapture"]

@@ -20,7 +20,7 @@ from tarantula.core.reasons import Reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.core.urls import canonical, host_of, is_web, redirect_target, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.errors import DownloadError, FetchAbandoned, FetchPostponed, PrivateAddress, RefusedByRule
+from tarantula.fetch.exchange import DownloadError, FetchAbandoned, FetchPostponed, PrivateAddress, RefusedByRule
 from tarantula.fetch.politeness import BACKED_OFF_STATUSES
 from tarantula.fetch.robots import MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.items import CollectedDocument, FrontierEntry

@@ -9,7 +9,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.crawl.responses import retry_entry
 from tarantula.engine.component import Component
 from tarantula.items import CollectedDocument
-from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.reading.visits import ReadAttempt
 
 if TYPE_CHECKING:
     from tarantula.crawl.collection import Collection

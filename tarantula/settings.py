@@ -7,8 +7,8 @@ or read streams, and only for these. Components that are named here are added to
 from __future__ import annotations
 
 from tarantula.core.config import Config
+from tarantula.core.files import restrict_new_files
 from tarantula.core.output import protect_output
-from tarantula.core.permissions import restrict_new_files
 
 restrict_new_files()
 protect_output()

@@ -46,10 +46,9 @@ Target = Callable[[bytes], None]
 def http_target() -> Target:
     """Return a function that reads a response, whole and in pieces, with the same result."""
     from tarantula.fetch.content_coding import decode_body
-    from tarantula.fetch.errors import DownloadError
-    from tarantula.fetch.exchange import FetchRequest
+    from tarantula.fetch.exchange import DownloadError, FetchRequest
     from tarantula.fetch.response import ResponseReader
-    from tarantula.links.headers import header_links
+    from tarantula.links.extract import header_links
 
     def read(pieces: Iterable[bytes], method: str) -> tuple[object, ...]:
         reader = ResponseReader(FetchRequest("http://a.pt/", method=method, max_size=100_000), max_head=10_000)
@@ -86,7 +85,7 @@ def links_target() -> Target:
     from tarantula.links.extract import EXTRACTORS, extract_links
     from tarantula.links.foreign_loads import without_foreign_loads
     from tarantula.links.relocation import LinkDestination, Relocator
-    from tarantula.links.resolve import join_reference
+    from tarantula.links.values import join_reference
 
     url = "http://a.pt/dir/page.html"
     types = [*EXTRACTORS, "application/atom+xml", None]
@@ -159,8 +158,7 @@ def alerts_target() -> Target:
     from tarantula.streams.alerts.condition import AlertRule, CompareCondition, leaf_conditions
     from tarantula.streams.alerts.condition_text import format_rule, parse_rule
     from tarantula.streams.alerts.config import read_alert, type_literals
-    from tarantula.streams.alerts.evaluate import compare_values
-    from tarantula.streams.alerts.memory import SeenValue
+    from tarantula.streams.alerts.evaluate import SeenValue, compare_values
     from tarantula.streams.kinds import ValueKind
     from tarantula.streams.sources.config import SourceField
 

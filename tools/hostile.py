@@ -47,7 +47,7 @@ from tarantula.models import Document, Item, ReadText, Source, SourceState
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
 from tarantula.store.database import open_database
-from tarantula.store.skipped_texts import skipped_documents
+from tarantula.store.document_query import skipped_documents
 from tarantula.web.auth import SESSION_COOKIE
 from tests.sites.raw import RawServer
 from tests.support import hostile_inputs

@@ -23,7 +23,7 @@ from tarantula.core.config import Config
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import views
 from tarantula.store.database import open_database
-from tarantula.streams.ingest.source_edit import edit_source
+from tarantula.streams.ingest.type_change import edit_source
 from tests.sites.demo import LARGEST, DemoWeb
 from tests.support.browser import end_browser, launched
 from tests.support.followed_sources import HOUR, followed, now, was_read, were_read

@@ -26,8 +26,7 @@ from tarantula.core.sockets import is_loopback
 from tarantula.core.urls import canonical
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.exchange import DownloadError, FetchRequest
 
 logger = logging.getLogger(__name__)
 

@@ -15,10 +15,9 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.mirror.copier import Copier, notice_for
+from tarantula.archive.mirror.copier import Copier, notice_for, write_file
 from tarantula.archive.mirror.paths import CopyIndex
 from tarantula.archive.mirror.plan import RENDERED_TYPE, CopyTasks, load_copies
-from tarantula.archive.mirror.workspace import write_file
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of

@@ -24,7 +24,7 @@ from tarantula.core.reasons import Reason
 from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.engine.component import Component
 from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_response, log_isolation
-from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError
+from tarantula.fetch.exchange import DownloadError, FetchAbandoned, LocalResourceError
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links
 from tarantula.links.link import LinkKind

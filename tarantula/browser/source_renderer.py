@@ -23,8 +23,8 @@ from tarantula.browser.renderer import BROWSER_ERRORS, SKIPPED_RESOURCES, interc
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
 from tarantula.fetch.chromium import browser_response, log_isolation, page_settings
-from tarantula.fetch.errors import DownloadError, InvalidResponse
-from tarantula.streams.reading.answers import redirect_location
+from tarantula.fetch.exchange import DownloadError, InvalidResponse
+from tarantula.streams.reading.visits import redirect_location
 from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tarantula.streams.sources.request import fill_variables, redact_secrets
 

@@ -21,8 +21,7 @@ from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.core.output import SafeConsole
-from tarantula.core.states import DocumentState, ItemState, is_final
-from tarantula.core.termination import (
+from tarantula.core.process import (
     EXIT_TERMINATED,
     Terminated,
     block_sigterm,
@@ -31,6 +30,7 @@ from tarantula.core.termination import (
     raise_on_sigterm,
     sigterm_blocked,
 )
+from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item, prepare_item
 from tarantula.lifecycle.processes import collect_command

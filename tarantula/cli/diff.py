@@ -10,10 +10,9 @@ import typer
 from rich.text import Text
 
 from tarantula.archive.diff.items import DiffSummary, DocumentChange, DocumentDifference
-from tarantula.archive.diff.text import DiffLine, TextDiff
+from tarantula.archive.diff.pages import DiffLine, TextDiff
 from tarantula.archive.omissions import Omission
-from tarantula.cli.omissions import exit_incomplete_if, print_omissions
-from tarantula.cli.terminal import Json, console, progress_bar
+from tarantula.cli.terminal import Json, console, exit_incomplete_if, print_omissions, progress_bar
 from tarantula.core.output import SafeConsole, escape_line
 from tarantula.services.context import local_context
 from tarantula.services.diff import comparing_texts

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.files import restrict_new_files
 from tarantula.core.output import escape_entry, escape_line, protect_output
-from tarantula.core.permissions import restrict_new_files
-from tarantula.core.process import raise_open_files_limit
-from tarantula.core.termination import raise_on_sigterm
+from tarantula.core.process import raise_on_sigterm, raise_open_files_limit
 
 EXIT_REFUSED = 2
 EXIT_BUG = 1

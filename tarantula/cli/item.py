@@ -24,9 +24,19 @@ from tarantula.archive.quality.validation import ItemDecision
 from tarantula.cli.crawl import Collectors, collect, complete
 from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.cli.nouns import noun_group
-from tarantula.cli.omissions import exit_incomplete_if, print_omissions
 from tarantula.cli.report import show_report
-from tarantula.cli.terminal import Json, Urn, Yes, console, local_time, progress_bar, table, write_json
+from tarantula.cli.terminal import (
+    Json,
+    Urn,
+    Yes,
+    console,
+    exit_incomplete_if,
+    local_time,
+    print_omissions,
+    progress_bar,
+    table,
+    write_json,
+)
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason

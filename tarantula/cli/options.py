@@ -10,8 +10,7 @@ import typer
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from tarantula.publications.config import PublicationConfig
-from tarantula.publications.toml import read_setting
+from tarantula.publications.config import PublicationConfig, read_setting
 
 FLAGS = {"settings": "--set"}
 SCALAR_TYPES = (bool, int, float)

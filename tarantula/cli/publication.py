@@ -25,7 +25,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import reason_fields
 from tarantula.core.times import format_duration
 from tarantula.links.link import LinkKind
-from tarantula.publications import toml
+from tarantula.publications import config as toml
 from tarantula.publications.fields import check_type
 from tarantula.services import publications
 from tarantula.services.context import local_context

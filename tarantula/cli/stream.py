@@ -10,11 +10,12 @@ import typer
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.streams import alert as stream_alert
 from tarantula.cli.streams import history as stream_history
-from tarantula.cli.streams.categories import categories, make
 from tarantula.cli.streams.reading import aside, poll, read
 from tarantula.cli.streams.source_options import (
+    categories,
     fields_without,
     local_second,
+    make,
     source_changes,
     value_text,
     with_source,

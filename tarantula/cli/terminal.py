@@ -1,4 +1,4 @@
-"""Terminal input and output of the commands: common options, tables, JSON, progress bars, text files."""
+"""Output in a terminal: tables, progress, numbers, and what a command left out."""
 
 from __future__ import annotations
 
@@ -17,8 +17,14 @@ from rich.cells import cell_len
 from rich.progress import Progress
 from rich.table import Table
 
+from tarantula.archive.omissions import Omission
+from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole, escape_line
+
+MAX_PRINTED = 20
+"""Maximum number of omissions printed; ``--json`` prints all."""
+
 
 Json = Annotated[bool, typer.Option("--json", help="JSON output.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
@@ -146,3 +152,19 @@ def write_text(text: str, file: Path | None) -> None:
 def _table_line(cells: Sequence[str], widths: Sequence[int]) -> str:
     filled = [cell + " " * (width - cell_len(cell)) for cell, width in zip(cells, widths, strict=False)]
     return ("".join(filled) + cells[-1]).rstrip()
+
+
+def print_omissions(omissions: Sequence[Omission], listed_in: Path | None = None) -> None:
+    """Print the first omissions on the error stream, and where the others are listed."""
+    for url, cause, reason in omissions[:MAX_PRINTED]:
+        typer.echo(f"Left out, {cause}: {f'{url}: ' if url else ''}{reason}", err=True)
+    if len(omissions) > MAX_PRINTED:
+        typer.echo(f"… and {len(omissions) - MAX_PRINTED:,} more; --json prints them all.", err=True)
+    if omissions and listed_in is not None:
+        typer.echo(f"The whole list is in {listed_in}.", err=True)
+
+
+def exit_incomplete_if(omissions: Sequence[Omission]) -> None:
+    """Exit with code 3 if something was left out."""
+    if omissions:
+        raise typer.Exit(EXIT_INCOMPLETE)

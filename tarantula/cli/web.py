@@ -9,11 +9,10 @@ import typer
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import log_to_stdout
+from tarantula.core.process import is_terminating, log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
-from tarantula.core.termination import is_terminating
 from tarantula.lifecycle.daemon import SHUTDOWN_TIMEOUT_SECONDS, running_daemon
-from tarantula.services import processes
+from tarantula.services import machines
 from tarantula.services.context import ServiceContext, local_context
 
 Host = Annotated[
@@ -105,4 +104,4 @@ def serve(
     log_to_stdout()
     run_pages(installation, ListenAddress(host, port, replay_port, replay_address), running_daemon(installation))
     if is_terminating():
-        processes.end_all(installation, SHUTDOWN_TIMEOUT_SECONDS)
+        machines.end_all(installation, SHUTDOWN_TIMEOUT_SECONDS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.commands.fetch import Command as ScrapyFetch
 
-from tarantula.spiders.preview import PreviewCommand
+from tarantula.spiders.loader import PreviewCommand
 
 
 class Command(PreviewCommand, ScrapyFetch):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.commands.parse import Command as ScrapyParse
 
-from tarantula.spiders.preview import PreviewCommand
+from tarantula.spiders.loader import PreviewCommand
 
 
 class Command(PreviewCommand, ScrapyParse):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from scrapy.commands.view import Command as ScrapyView
 
-from tarantula.spiders.preview import PreviewCommand
+from tarantula.spiders.loader import PreviewCommand
 
 
 class Command(PreviewCommand, ScrapyView):

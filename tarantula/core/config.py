@@ -18,8 +18,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError
+from tarantula.core.files import restrict_home
 from tarantula.core.messages import Message
-from tarantula.core.permissions import restrict_home
 from tarantula.core.times import parse_duration, parse_zone, zone_named
 
 TRUSTED_HOST = re.compile(r"\*|(?:\*\.)?[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[?[0-9a-f:.]+\]?", re.IGNORECASE)

@@ -34,7 +34,7 @@ from tarantula.core.reasons import Reason
 FUNCTIONS = {
     "text": "tarantula.search.texts.content.extract_data",
     "streams": "tarantula.streams.limited.answer",
-    "toml": "tarantula.publications.toml.parse_limited",
+    "toml": "tarantula.publications.config.parse_limited",
     "probe": "tarantula.core.limited_worker.probe",
 }
 """Import paths of the functions that workers run: from a JSON object and bytes to what JSON can hold."""

@@ -1,14 +1,25 @@
-"""Set-up of long-running processes: logging, garbage collector, limit of open files, jobs that survive errors."""
+"""Long-running processes: logging, garbage collector, limits of memory and files, and the end by SIGTERM.
+
+SIGTERM is a request to hand the work over: end at a safe point, release everything, and leave the rest to others.
+Reboots, ``docker stop``, systemd and Kubernetes send SIGTERM. Ctrl-C (SIGINT) is a user's stop: it is not handled here.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import logging
+import os
 import resource
+import signal
 import sys
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from logging import Logger
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
 
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 
@@ -84,3 +95,166 @@ class PeriodicJob:
             self._last_error = str(error)
         except Exception:
             self._logger.exception("This is a bug of Tarântula.")
+
+
+PROC, CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
+
+
+class _CgroupFiles(NamedTuple):
+    """Names of the files with the limits and the use of a memory cgroup, and of the values of its page cache."""
+
+    limits: tuple[str, ...]
+    used: str
+    cached: tuple[str, ...]
+
+
+VERSION_1 = _CgroupFiles(
+    ("memory.limit_in_bytes",), "memory.usage_in_bytes", ("total_active_file", "total_inactive_file")
+)
+VERSION_2 = _CgroupFiles(("memory.max", "memory.high"), "memory.current", ("active_file", "inactive_file"))
+
+
+def available_memory(proc: Path = PROC, cgroups: Path = CGROUPS) -> int | None:
+    """Return the bytes that this process may still use; ``None`` if the system does not tell."""
+    amounts = [*_of_machine(proc), *_of_cgroups(proc, cgroups), *_of_process(proc)]
+    return max(min(amounts), 0) if amounts else None
+
+
+def trim_memory() -> None:
+    """Collect garbage, and give memory that is not used back to the system."""
+    gc.collect()
+    # Only glibc has it.
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _of_machine(proc: Path) -> Iterator[int]:
+    with suppress(OSError):
+        for line in (proc / "meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                yield int(line.split()[1]) * 1024
+
+
+def _of_process(proc: Path) -> Iterator[int]:
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit != resource.RLIM_INFINITY:
+        with suppress(OSError):
+            yield limit - int((proc / "self/statm").read_text().split()[0]) * resource.getpagesize()
+
+
+def _of_cgroups(proc: Path, cgroups: Path) -> Iterator[int]:
+    """Yield what the cgroup of this process and those above it leave; the page cache is freed when it is needed."""
+    try:
+        lines = (proc / "self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if "memory" in controllers.split(","):
+            yield from _of_branch(cgroups / "memory", path, VERSION_1)
+        elif not controllers:
+            yield from _of_branch(cgroups, path, VERSION_2)
+
+
+def _of_branch(root: Path, path: str, files: _CgroupFiles) -> Iterator[int]:
+    folder = root / path.lstrip("/")
+    for group in [folder, *folder.parents]:
+        with suppress(OSError, ValueError):
+            limits = [text for name in files.limits if (text := (group / name).read_text().strip()) != "max"]
+            if limits:
+                used = int((group / files.used).read_text())
+                stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+                yield min(map(int, limits)) - used + sum(int(stat.get(name, 0)) for name in files.cached)
+        if group == root:
+            return
+
+
+EXIT_TERMINATED = 128 + signal.SIGTERM
+"""Exit code of a process that has handed its work over."""
+REPEAT_SECONDS = 2.0
+"""A further SIGTERM within this time is the same request: a service manager and a parent process may both send one."""
+
+_received_at: float | None = None
+_holds = 0
+_is_pending = False
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was received. What cleans up after Ctrl-C does so after this, too."""
+
+
+def is_terminating() -> bool:
+    """Whether SIGTERM was received."""
+    return _received_at is not None
+
+
+def note_sigterm(notify: Callable[[], None] = lambda: None) -> None:
+    """From now on, only remember SIGTERM, and call *notify*; the caller looks at `is_terminating` and ends.
+
+    A second one, later than `REPEAT_SECONDS`, kills the process. One that `sigterm_blocked` kept waiting comes now.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: request_end(notify))
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+
+def raise_on_sigterm() -> None:
+    """From now on, raise `Terminated` in the main thread on SIGTERM."""
+    note_sigterm(_raise)
+
+
+def block_sigterm() -> None:
+    """Let SIGTERM wait until `note_sigterm` or `raise_on_sigterm`: another handler is set meanwhile."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+
+@contextmanager
+def sigterm_blocked() -> Iterator[None]:
+    """Let SIGTERM wait, in this thread and in processes that are started meanwhile, until they have set a handler.
+
+    Without it, a process that is still importing its modules would be killed, which counts as a crash.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def check_termination() -> None:
+    """Raise `Terminated` if SIGTERM was received."""
+    if is_terminating():
+        raise Terminated
+
+
+def request_end(notify: Callable[[], None] = lambda: None) -> None:
+    """Handle a SIGTERM: remember the first, and call *notify*; a later one kills the process."""
+    global _received_at
+    if _received_at is None:
+        _received_at = monotonic()
+        notify()
+    elif monotonic() - _received_at >= REPEAT_SECONDS:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+@contextmanager
+def termination_held() -> Iterator[None]:
+    """Let SIGTERM raise `Terminated` only at the end of the context: what runs within would log it as an error."""
+    global _holds, _is_pending
+    _holds += 1
+    try:
+        yield
+    finally:
+        _holds -= 1
+    if _is_pending and not _holds:
+        _is_pending = False
+        raise Terminated
+
+
+def _raise() -> None:
+    global _is_pending
+    if _holds:
+        _is_pending = True
+    else:
+        raise Terminated

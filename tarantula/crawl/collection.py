@@ -14,17 +14,16 @@ from typing import Any
 from sqlalchemy import Connection, select, update
 
 from tarantula import __version__
-from tarantula.core.clock import SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
+from tarantula.core.process import is_terminating
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
-from tarantula.core.termination import is_terminating
+from tarantula.core.times import SteadyClock
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import RefusedByRule
-from tarantula.fetch.exchange import Exchange, ResponseHead
+from tarantula.fetch.exchange import Exchange, RefusedByRule, ResponseHead
 from tarantula.fetch.politeness import Politeness
 from tarantula.frontier.frontier import Frontier
 from tarantula.frontier.queues import WINDOW_SIZE
@@ -35,11 +34,11 @@ from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
 from tarantula.scope.scope import Scope
 from tarantula.store import server_settings
+from tarantula.store.captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
 from tarantula.store.commit_group import DATABASE_RETRY_SECONDS, CommitResult, FinishedDocument, RefillRequest
 from tarantula.store.documents import DocumentOutcome, DocumentTable
 from tarantula.store.leases import ItemLeases
-from tarantula.store.previous_captures import NO_KEPT_HEADERS, PreviousCaptures, headers_to_keep, restore_or_forget
-from tarantula.store.publication_scope import egress_policy
+from tarantula.store.server_settings import egress_policy
 from tarantula.store.visits import VisitProgress, VisitSettlement, VisitTable
 from tarantula.store.warc_writer import WarcWriter
 from tarantula.store.writer import DepthUpdater, RowWriter, StoredBodies, Writer

@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 from tarantula.core.reasons import Reason
 from tarantula.core.states import REDIRECT_CODES, DocumentState, state_meaning
 from tarantula.core.urls import canonical, is_web, redirect_target
-from tarantula.fetch.errors import DownloadError, RefusedByRule, TruncatedBody
-from tarantula.fetch.exchange import Exchange, ResponseHead
+from tarantula.fetch.exchange import DownloadError, Exchange, RefusedByRule, ResponseHead, TruncatedBody
 from tarantula.fetch.media_types import charset_of
 from tarantula.fetch.politeness import Politeness
 from tarantula.items import CollectedDocument, FrontierEntry, PreviousCapture
-from tarantula.links.extract import read_links
-from tarantula.links.headers import header_links
+from tarantula.links.extract import header_links, read_links
 from tarantula.links.link import Link, LinkKind
 from tarantula.scope.scope import Scope
 

@@ -6,10 +6,10 @@ import logging
 from collections.abc import Callable
 from time import monotonic
 
-from tarantula.core.memory import available_memory
+from tarantula.core.process import available_memory
 from tarantula.core.reasons import Reason
 from tarantula.core.states import Shortage
-from tarantula.fetch.errors import LocalResourceError
+from tarantula.fetch.exchange import LocalResourceError
 
 logger = logging.getLogger(__name__)
 

@@ -19,19 +19,24 @@ from scrapy.utils.misc import build_from_crawler, load_object
 from twisted.internet.defer import Deferred
 
 from tarantula.core.config import Config
-from tarantula.core.memory import trim_memory
-from tarantula.core.process import connection_limit
+from tarantula.core.process import connection_limit, trim_memory
 from tarantula.core.reasons import Reason
 from tarantula.core.states import Shortage
 from tarantula.crawl.shortage import MEMORY_CHECK_SECONDS, MemoryWatch, ResourceShortage
 from tarantula.engine.component import Component
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError, launch_error
-from tarantula.fetch.exchange import Exchange, FetchRequest, ResponseHead
+from tarantula.fetch.exchange import (
+    DownloadError,
+    Exchange,
+    FetchAbandoned,
+    FetchRequest,
+    LocalResourceError,
+    ResponseHead,
+    launch_error,
+)
 from tarantula.fetch.media_types import media_type
-from tarantula.fetch.names import NameLookup
-from tarantula.fetch.resolver import Resolver
+from tarantula.fetch.names import NameLookup, Resolver
 from tarantula.signals import collection_over, memory_low
 
 if TYPE_CHECKING:

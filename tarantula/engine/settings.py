@@ -76,7 +76,7 @@ COLLECTION_SETTINGS: dict[str, Any] = {
         "scrapy.spidermiddlewares.start.StartSpiderMiddleware": None,
     },
     # 5. Into the store: body, metadata, links. Custom pipelines with a lower number see documents before.
-    "ITEM_PROCESSOR": "tarantula.engine.item_processor.CheckedItemPipelines",
+    "ITEM_PROCESSOR": "tarantula.engine.blame.CheckedItemPipelines",
     "ITEM_PIPELINES": {"tarantula.pipelines.StorePipeline": 900},
     # A response gives one item: a hundred tasks for each would cost more than the download.
     "CONCURRENT_ITEMS": 1,

@@ -10,16 +10,17 @@ from tarantula.core.reasons import Reason
 from tarantula.fetch.connection import LOOKUP, ConnectionPool, Connector, FetchProgress, HttpConnection
 from tarantula.fetch.content_coding import DecodedBody, decode_body
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import (
+from tarantula.fetch.exchange import (
     DownloadError,
+    Exchange,
+    FetchRequest,
     FetchTimeout,
     LocalResourceError,
     ServerUnreachable,
     TruncatedBody,
 )
-from tarantula.fetch.exchange import Exchange, FetchRequest
+from tarantula.fetch.names import Resolver
 from tarantula.fetch.request import Origin, WireRequest, write_request
-from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
 
 INLINE_DECODE_BYTES = 64 * 1024

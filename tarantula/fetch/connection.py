@@ -13,10 +13,9 @@ from typing import NamedTuple, cast
 
 from tarantula.core.reasons import Reason
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import DownloadError, ServerUnreachable, local_resource_error
-from tarantula.fetch.exchange import FetchRequest, ResponseHead
+from tarantula.fetch.exchange import DownloadError, FetchRequest, ResponseHead, ServerUnreachable, local_resource_error
+from tarantula.fetch.names import Resolver
 from tarantula.fetch.request import Origin, authorization_field
-from tarantula.fetch.resolver import Resolver
 from tarantula.fetch.response import ResponseReader
 from tarantula.fetch.tls import describe_tls, make_tls_context, tls_problem
 

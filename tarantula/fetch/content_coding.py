@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
 from tarantula.core.reasons import Reason
-from tarantula.fetch.errors import BodyTooLarge
+from tarantula.fetch.exchange import BodyTooLarge
 from tarantula.fetch.response import quoted
 
 OUTPUT_CHUNK_BYTES = 64 * 1024

@@ -1,24 +1,24 @@
-"""Which addresses the program may connect to: one policy, asked by everything that opens a connection.
-
-Public addresses are always permitted. Private ones are permitted where a person wrote the address itself (the host of
-a base document or of a source, or a pattern of addresses such as ``10.1.2.*``), where a publication or a source allows
-them, and in the networks that the installation lists. A name never permits anything: its owner decides which
-address it has.
-"""
+"""The egress policy: which addresses may be connected to; sockets that obey it for libraries of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 from fnmatch import fnmatchcase
-from functools import lru_cache
+from functools import cache, lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from tarantula.core.reasons import Reason
 from tarantula.core.urls import host_of, server_of
-from tarantula.fetch.errors import PrivateAddress
+from tarantula.fetch.exchange import PrivateAddress
+
+EVENTS = frozenset({"socket.connect", "socket.sendto", "socket.sendmsg"})
+
 
 Network = IPv4Network | IPv6Network
 
@@ -236,3 +236,59 @@ def is_literal(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class ConnectionNotPermitted(OSError):
+    """The egress policy does not permit a connection. Libraries treat it as an address that cannot be reached."""
+
+
+class _Guard(threading.local):
+    policy: EgressPolicy | None = None
+    refused: list[Reason] | None = None
+
+
+_guard = _Guard()
+
+
+@contextmanager
+def guarded_sockets(policy: EgressPolicy) -> Iterator[list[Reason]]:
+    """Let this thread connect only to permitted addresses; yield a list that gets the reason of each refusal."""
+    _install_hook()
+    refused: list[Reason] = []
+    _guard.policy, _guard.refused = policy, refused
+    try:
+        yield refused
+    finally:
+        _guard.policy = _guard.refused = None
+
+
+@cache
+def _install_hook() -> None:
+    sys.addaudithook(_audit)
+
+
+def _audit(event: str, args: tuple[Any, ...]) -> None:
+    if event in EVENTS and _guard.policy is not None and args[1] is not None:
+        _check(_guard.policy, args[1])
+
+
+def _check(policy: EgressPolicy, target: Any) -> None:
+    if isinstance(target, tuple) and len(target) >= 2:
+        address, port = str(target[0]), int(target[1])
+        if _permits(policy, address, port):
+            return
+        reason = refusal(address, address)
+    else:
+        # A socket in the file system, as of the system's log.
+        reason = Reason.of("socket_not_permitted", target=str(target)[:100])
+    assert _guard.refused is not None
+    _guard.refused.append(reason)
+    raise ConnectionNotPermitted(str(reason))
+
+
+def _permits(policy: EgressPolicy, address: str, port: int) -> bool:
+    try:
+        return policy.permits(address, port, address)
+    except ValueError:
+        # A name: the system would resolve it unseen.
+        return False

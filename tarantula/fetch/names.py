@@ -1,4 +1,4 @@
-"""Lookups of host names: in the hosts file and by name servers, without a thread for each name."""
+"""Name resolution: DNS answers, their errors and how long they are kept."""
 
 from __future__ import annotations
 
@@ -6,17 +6,22 @@ import asyncio
 import os
 import re
 import socket
-from collections.abc import Iterable, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
 
 import aiodns
 import pycares
 from aiodns.error import ARES_EBADNAME, ARES_ENODATA, ARES_ENOTFOUND, DNSError
 
 from tarantula.core.reasons import Reason
-from tarantula.fetch.errors import ServerUnreachable, local_resource_error
+from tarantula.fetch.egress import is_literal
+from tarantula.fetch.exchange import ServerUnreachable, local_resource_error
 
 LOOKUP_SECONDS = 10.0
 """Time that name servers have for an answer."""
@@ -26,6 +31,9 @@ MAX_THREADS = 16
 """Lookups at a time that are left to the C library."""
 FILES_PER_LOOKUP = 4
 """Files and sockets that a lookup has open at a time, at most."""
+CACHE_SECONDS = 300.0
+
+
 NSSWITCH, RESOLV_CONF = Path("/etc/nsswitch.conf"), Path("/etc/resolv.conf")
 LOCAL_SOURCES = re.compile(r"files|dns|myhostname|mymachines|mdns\w*")
 """Sources of nsswitch.conf that know nothing, beside what c-ares reads, of a name with a dot that is not ``.local``."""
@@ -147,3 +155,88 @@ def _has_other_sources() -> bool:
         return bool(others) and (others != ["resolve"] or RESOLVED_STUB.search(RESOLV_CONF.read_text()) is None)
     except OSError:
         return False
+
+
+FIRST_FAILURE_SECONDS, MAX_FAILURE_SECONDS = 1.0, 600.0
+"""Seconds until a name that failed is looked up again: at first, doubled with each further failure, and at most."""
+MAX_CACHED_NAMES = 10_000
+
+
+class _Known(NamedTuple):
+    """Result of a lookup, valid until a time of the monotonic clock."""
+
+    until: float
+    addresses: list[str]
+    failure: Reason | None = None
+    """Why there is no address."""
+    failures: int = 0
+    """Lookups that failed since one succeeded."""
+
+
+Lookup = Callable[[str], Awaitable[list[str]]]
+
+
+class Resolver:
+    """Resolves names with a cache, which several clients may share.
+
+    All requests for a name wait for one lookup. A name that failed is looked up again after a pause that grows.
+    """
+
+    def __init__(self, look_up: Lookup | None = None) -> None:
+        self._look_up = look_up or NameLookup()
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+        self._running: dict[str, asyncio.Future[_Known]] = {}
+        self.waiting: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Context in which a request waits for a lookup."""
+
+    async def addresses(self, host: str) -> list[str]:
+        """Return the addresses of a host, in order of preference; raise `ServerUnreachable` if there are none."""
+        if is_literal(host):
+            return [host]
+        known = self._known.get(host)
+        if known is None or known.until <= monotonic():
+            known = await self._wait_for(host)
+        if known.failure is not None:
+            raise ServerUnreachable(known.failure)
+        return known.addresses
+
+    async def close(self) -> None:
+        """Cancel running lookups."""
+        for running in self._running.values():
+            running.cancel()
+        await asyncio.gather(*self._running.values(), return_exceptions=True)
+        if isinstance(self._look_up, NameLookup):
+            await self._look_up.close()
+
+    async def _wait_for(self, host: str) -> _Known:
+        running = self._running.get(host)
+        if running is None:
+            running = self._running[host] = asyncio.ensure_future(self._resolve(host))
+        with self.waiting():
+            # Other requests may wait for the same name: a timeout of one must not cancel the lookup.
+            return await asyncio.shield(running)
+
+    async def _resolve(self, host: str) -> _Known:
+        before = self._known.get(host, _Known(0.0, []))
+        try:
+            addresses = await self._look_up(host)
+        except ServerUnreachable as error:
+            # RFC 8767: old addresses are better than none while the name servers do not answer.
+            known = _failed(before, before.addresses, error.reason)
+        else:
+            known = _Known(monotonic() + CACHE_SECONDS, addresses)
+            if not addresses:
+                known = _failed(before, [], Reason.of("name_not_resolved", host=host))
+        finally:
+            del self._running[host]
+        self._known[host] = known
+        self._known.move_to_end(host)
+        while len(self._known) > MAX_CACHED_NAMES:
+            self._known.popitem(last=False)
+        return known
+
+
+def _failed(before: _Known, addresses: list[str], failure: Reason) -> _Known:
+    """Return the cache entry of a name whose lookup failed."""
+    pause = min(FIRST_FAILURE_SECONDS * 2 ** min(before.failures, 32), MAX_FAILURE_SECONDS)
+    return _Known(monotonic() + pause, addresses, None if addresses else failure, before.failures + 1)

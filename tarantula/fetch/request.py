@@ -11,8 +11,7 @@ from w3lib.http import basic_auth_header
 
 from tarantula.core.reasons import Reason
 from tarantula.core.urls import host_of
-from tarantula.fetch.errors import InvalidRequest
-from tarantula.fetch.exchange import FetchRequest, RawHeaders
+from tarantula.fetch.exchange import FetchRequest, InvalidRequest, RawHeaders
 
 DEFAULT_PROXY_PORT = 8080
 

@@ -8,8 +8,16 @@ from time import monotonic
 from typing import NamedTuple, Protocol
 
 from tarantula.core.reasons import Reason
-from tarantula.fetch.errors import BodyTooLarge, DownloadError, InvalidResponse, NoStatusCode, TruncatedBody
-from tarantula.fetch.exchange import FetchRequest, RawHeaders, ResponseHead
+from tarantula.fetch.exchange import (
+    BodyTooLarge,
+    DownloadError,
+    FetchRequest,
+    InvalidResponse,
+    NoStatusCode,
+    RawHeaders,
+    ResponseHead,
+    TruncatedBody,
+)
 
 END_OF_HEAD = re.compile(rb"\n\r?\n")
 HTTP_MAGIC = b"HTTP/"

@@ -33,9 +33,15 @@ from tarantula.core.states import ItemState
 from tarantula.models import Document, Item, Visit
 from tarantula.revisit.model import Floats, Ints
 from tarantula.revisit.rates.estimates import estimate_rates
-from tarantula.revisit.rates.gamma import change_probabilities
-from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
-from tarantula.revisit.rates.observations import FIRST_BODY, Observations, observed_contents, parse_http_dates
+from tarantula.revisit.rates.estimators import change_probabilities
+from tarantula.revisit.rates.history import (
+    FIRST_BODY,
+    HistoryBuilder,
+    Observations,
+    PagesToRevisit,
+    observed_contents,
+    parse_http_dates,
+)
 
 ROWS_PER_RANGE = 100_000
 """Approximate number of rows in memory at a time."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from heapq import heappop, heappush
 
-from tarantula.frontier.entry import FrontierEntry
-from tarantula.frontier.queues import ServerQueue
+from tarantula.frontier.queues import FrontierEntry, ServerQueue
 from tarantula.frontier.strategies import Strategy
 
 

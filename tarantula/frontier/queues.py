@@ -1,14 +1,55 @@
-"""Queue of the waiting documents of one server, as far as they are in memory."""
+"""Entries of the frontier, and the queue of each server."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 from heapq import heappop, heappush
-
-from tarantula.frontier.entry import FrontierEntry
 
 WINDOW_SIZE = 200
 """Waiting documents of one server in memory."""
+
+
+@dataclass(slots=True, frozen=True)
+class PreviousCapture:
+    """The newest capture of a URL in the earlier items of the publication."""
+
+    id: int
+    """Id of the document whose WARC record has the body: its own, or another one with the same body."""
+    url: str
+    collected_at: datetime
+    urn: str
+    """The item that has the record."""
+    warc: str
+    offset: int
+    digest: str
+    size: int | None
+    type: str | None
+    charset: str | None
+    etag: str | None = None
+    last_modified: str | None = None
+
+    @property
+    def conditions(self) -> dict[str, str]:
+        """Headers of a conditional request."""
+        headers = {"If-None-Match": self.etag, "If-Modified-Since": self.last_modified}
+        return {name: value for name, value in headers.items() if value}
+
+
+@dataclass(slots=True)
+class FrontierEntry:
+    """A waiting document that the frontier hands out."""
+
+    id: int
+    url: str
+    server: str
+    depth: int
+    kind: int
+    rank: int = 0
+    redirects: int = 0
+    tries: int = 0
+    earlier: PreviousCapture | None = None
 
 
 class ServerQueue:

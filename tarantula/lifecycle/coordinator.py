@@ -20,21 +20,27 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.messages import Message
+from tarantula.core.process import Terminated, check_termination
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
-from tarantula.core.termination import Terminated, check_termination
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
 from tarantula.fetch.chromium import check_browser
 from tarantula.frontier.strategies import load_strategy
-from tarantula.incremental.plan import begin_refresh, check_can_plan, horizon_end, is_to_refresh, plan_item_refresh
-from tarantula.incremental.previous_item import has_later_item, pause_until_next_visit
-from tarantula.lifecycle.missing_base import base_problem, postpone_without_base
+from tarantula.incremental import (
+    begin_refresh,
+    check_can_plan,
+    has_later_item,
+    horizon_end,
+    is_to_refresh,
+    pause_until_next_visit,
+    plan_item_refresh,
+)
 from tarantula.lifecycle.notifications import send_item_notices
 from tarantula.lifecycle.processes import completion_lock
 from tarantula.lifecycle.schedule import create_item
 from tarantula.lifecycle.supervisor import STARTUP_TIMEOUT
-from tarantula.lifecycle.verification import verify_collected
+from tarantula.lifecycle.verification import base_problem, postpone_without_base, verify_collected
 from tarantula.models import Collector, Item
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
@@ -45,7 +51,7 @@ from tarantula.store.homes import claim_item, require_files
 from tarantula.store.leases import ItemLeases, is_unfinished
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import database_time, host_name, is_drained, machine_id
-from tarantula.store.publication_scope import build_scope
+from tarantula.store.server_settings import build_scope
 from tarantula.store.transitions import ItemNotice, change_state, interrupt_item, lock_item, queue_notice
 from tarantula.store.visits import VisitTable, reset_released_visits
 from tarantula.store.warc_repair import Repair, repair_files

@@ -21,8 +21,8 @@ from sqlalchemy.orm import Session, aliased
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
+from tarantula.core.files import sync_path
 from tarantula.core.states import ItemState
-from tarantula.core.sync import sync_path
 from tarantula.models import BodyDamage, Document, InheritedRecord, Item
 from tarantula.store.bulk import chunks
 from tarantula.store.cdxj import REFERRING_TABLES, write_item_indexes

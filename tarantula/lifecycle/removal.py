@@ -18,7 +18,7 @@ from sqlalchemy import Column, Table, delete, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from tarantula.archive.export.exporter import existing_exports
-from tarantula.archive.mirror.workspace import MirrorWorkspace
+from tarantula.archive.mirror.copier import MirrorWorkspace
 from tarantula.archive.quality.indicators import refresh_fixity
 from tarantula.core.config import Config
 from tarantula.core.database import Database

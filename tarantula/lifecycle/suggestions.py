@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.replay.pages import find_document
+from tarantula.archive.replay import find_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
@@ -28,11 +28,11 @@ from tarantula.core.states import (
 )
 from tarantula.core.urls import canonical, key_of, path_depth, server_of
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import PrivateAddress
+from tarantula.fetch.exchange import PrivateAddress
 from tarantula.fetch.names import look_up
 from tarantula.fetch.request import origin_named
-from tarantula.lifecycle.control import has_or_awaits_collector
 from tarantula.lifecycle.schedule import create_item
+from tarantula.lifecycle.supervisor import has_or_awaits_collector
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
@@ -41,7 +41,7 @@ from tarantula.publications.fields import with_scheme
 from tarantula.store.documents import DiscoveredUrl, DocumentTable
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import machine_id
-from tarantula.store.publication_scope import egress_policy, scope_of
+from tarantula.store.server_settings import egress_policy, scope_of
 
 PLACEHOLDER_BASE_URL = "http://suggestions.invalid/"
 """Base URL of the publication for suggestions. No server can have this name (RFC 6761), so that no server is favoured,

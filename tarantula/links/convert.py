@@ -10,14 +10,18 @@ from itertools import accumulate
 
 from turbohtml import Element, HTMLParseError, parse_xml
 
-from tarantula.links.character_references import escape_value, repair_entities, unescape_value
-from tarantula.links.charset import decode_text
+from tarantula.links.charset import decode_text, escape_value, repair_entities, unescape_value
 from tarantula.links.extract import Extractor, css_links, extractor_for, xml_links
-from tarantula.links.grammar import ANY_ELEMENT, XML_ROOTS, LinkPlace, LinkPlaces, ValueForm
-from tarantula.links.link import LinkKind
-from tarantula.links.markup import MAX_NESTED_PAGES, base_of, elements_and_places, html_links, xml_markup_links
+from tarantula.links.link import ANY_ELEMENT, XML_ROOTS, LinkKind, LinkPlace, LinkPlaces, ValueForm
+from tarantula.links.markup import (
+    MAX_NESTED_PAGES,
+    base_of,
+    elements_and_places,
+    html_links,
+    stylesheet_spans,
+    xml_markup_links,
+)
 from tarantula.links.relocation import PageReferences, Relocator
-from tarantula.links.resolve import join_reference
 from tarantula.links.rewriter import (
     CONVERTED_PLACES,
     MIRROR_POLICY,
@@ -37,8 +41,7 @@ from tarantula.links.source import (
     plain_anchors,
     value_of,
 )
-from tarantula.links.stylesheet_instructions import stylesheet_spans
-from tarantula.links.values import SPACE
+from tarantula.links.values import SPACE, join_reference
 
 _ONE, _STYLE = ValueForm.ONE, ValueForm.STYLE
 _PLACES_WITHOUT_ANCHORS = CONVERTED_PLACES.without("a")

@@ -1,29 +1,27 @@
-"""Extract the links of a document by its media type; sitemaps, RSS and Atom included."""
+"""Extract the links of a response: of its document, and of the headers ``Link`` (RFC 8288) and ``Refresh``."""
 
 from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any
 
 from lxml import etree
 
 from tarantula.core.urls import SCHEMES, is_web, path_of
-from tarantula.links.character_references import repair_entities
-from tarantula.links.charset import decode_text
-from tarantula.links.grammar import XML_ROOTS, LinkPlace
-from tarantula.links.link import ExtractedLinks, Link, LinkKind
-from tarantula.links.markup import html_links, xml_markup_links
-from tarantula.links.resolve import Reference, absolute_links, join_reference
-from tarantula.links.stylesheet_instructions import stylesheet_references
-from tarantula.links.values import REFERENCE_READERS, references_in_css
+from tarantula.links.charset import decode_text, repair_entities
+from tarantula.links.link import HTML, XML_ROOTS, ExtractedLinks, Link, LinkKind, LinkPlace, ValueForm
+from tarantula.links.markup import html_links, stylesheet_references, xml_markup_links
+from tarantula.links.values import REFERENCE_READERS, Reference, absolute_links, join_reference, references_in_css
 
 MAX_SITEMAP_BYTES = 52_428_800
 """Maximum size of an uncompressed sitemap by its protocol."""
 
 _ROBOTS_SITEMAP = re.compile(r"^[ \t\ufeff]*sitemap[ \t]*:[ \t]*(\S+)", re.IGNORECASE | re.MULTILINE)
+_TARGET = re.compile(r"""<([^>]*)>((?:\s*;\s*[\w*-]+\s*(?:=\s*(?:"[^"]*"|[^\s;,"]*))?)*)""")
+_PARAMETER = re.compile(r""";\s*([\w*-]+)\s*(?:=\s*(?:"([^"]*)"|([^\s;,"]*)))?""")
 
 
 def xml_links(body: bytes, url: str, charset: str | None) -> ExtractedLinks:
@@ -163,3 +161,31 @@ def _sniffed(body: bytes, url: str) -> Extractor | None:
     if _HTML_START.match(body[:_SNIFFED_BYTES]):
         return html_links
     return packed_sitemap_links if path_of(url).endswith(".xml.gz") else None
+
+
+_LINK_PLACES = tuple(place for place in HTML["link"] if place.attribute == "href" and place.when)
+
+
+def header_links(headers: Iterable[tuple[bytes, bytes]], url: str) -> list[Link]:
+    """Return the links in the headers of the response at *url*; a ``Link`` header means what a link element does."""
+    return absolute_links(_references(headers), url)
+
+
+def _references(headers: Iterable[tuple[bytes, bytes]]) -> Iterator[Reference]:
+    for name, value in headers:
+        lowered = name.lower()
+        if lowered == b"link":
+            yield from _targets(value.decode("latin-1"))
+        elif lowered == b"refresh":
+            for written in REFERENCE_READERS[ValueForm.REFRESH](value.decode("latin-1")):
+                yield written, LinkKind.NAVIGATION
+
+
+def _targets(value: str) -> Iterator[Reference]:
+    for target, parameters in _TARGET.findall(value):
+        attributes: dict[str, str] = {}
+        for name, quoted, plain in _PARAMETER.findall(parameters):
+            attributes.setdefault(name.lower(), quoted or plain)
+        for place in _LINK_PLACES:
+            if place.when and attributes.get("rel") and place.when(attributes.get):
+                yield target, place.kind

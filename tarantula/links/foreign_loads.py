@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import re
 
-from tarantula.links.character_references import escape_value, unescape_value
-from tarantula.links.charset import decode_text, html_encoding
+from tarantula.links.charset import decode_text, escape_value, html_encoding, unescape_value
 from tarantula.links.markup import MAX_NESTED_PAGES
 from tarantula.links.relocation import NOT_LOADED
-from tarantula.links.resolve import join_reference
 from tarantula.links.rewriter import REFRESH_OFF
 from tarantula.links.source import Edit, SourceText
+from tarantula.links.values import join_reference
 
 MAX_ATTRIBUTES = 100_000
 """Attributes of the elements below that are read in one document."""

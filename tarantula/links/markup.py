@@ -1,7 +1,8 @@
-"""Extract links from HTML, XHTML and SVG, as a browser's parser reads them."""
+"""Elements and instructions of HTML and XML that hold links."""
 
 from __future__ import annotations
 
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -9,19 +10,22 @@ from typing import NamedTuple, Self
 
 from turbohtml import CData, Document, Element, HTMLParseError, Namespace, Text, parse, parse_xml
 
-from tarantula.links.character_references import repair_entities
-from tarantula.links.charset import decode_text, encoding_by_label
-from tarantula.links.grammar import ANY_ELEMENT, HTML, SVG, LinkPlaces, ValueForm
-from tarantula.links.link import ExtractedLinks
-from tarantula.links.resolve import Reference, absolute_links, join_reference
-from tarantula.links.stylesheet_instructions import stylesheet_references
-from tarantula.links.values import REFERENCE_READERS, SPACE
+from tarantula.links.charset import decode_text, encoding_by_label, repair_entities, unescape_value
+from tarantula.links.link import ANY_ELEMENT, HTML, SVG, ExtractedLinks, LinkKind, LinkPlaces, ValueForm
+from tarantula.links.values import REFERENCE_READERS, SPACE, Reference, absolute_links, join_reference
 
 MAX_BASE_ELEMENTS = 10
 """``base`` elements that are checked for the first valid one."""
 
 MAX_NESTED_PAGES = 4
 """Nesting depth of pages in pages (``srcdoc``, ``noscript``)."""
+_PROLOG_PART = re.compile(
+    r"[\s\ufeff]++|<!--.*?-->|<\?.*?\?>|<!DOCTYPE(?:[^<>\[]++|\[.*?\]\s*(?=>))*+>", re.DOTALL | re.IGNORECASE
+)
+_ADDRESS = re.compile(
+    r"""<\?xml-stylesheet(?=\s)(?:[^"']|"[^"]*+"|'[^']*+')*?\shref\s*=\s*(?:"([^"]*+)"|'([^']*+)')""", re.DOTALL
+)
+
 
 _ONE, _MARKUP = ValueForm.ONE, ValueForm.MARKUP
 _UNFIT_BASES = ("data:", "javascript:")
@@ -143,3 +147,21 @@ def _below(base: str, directory: str, written: Iterable[str]) -> Iterator[str]:
     absolute = join_reference(base, f"{directory.strip(SPACE).removesuffix('/')}/") or base
     for reference in written:
         yield join_reference(absolute, reference.strip(SPACE)) or ""
+
+
+def stylesheet_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield start, end and quotes of the address in each instruction."""
+    position = 0
+    while part := _PROLOG_PART.match(text, position):
+        position = part.end()
+        if address := _ADDRESS.match(text, part.start(), position):
+            start, end = address.span(address.lastindex or 0)
+            yield start, end, text[end]
+
+
+def stylesheet_references(text: str) -> Iterator[Reference]:
+    """Yield the references to stylesheets, without those to a part of the document itself."""
+    for start, end, _ in stylesheet_spans(text):
+        address = unescape_value(text[start:end]).value
+        if not address.startswith("#"):
+            yield address, LinkKind.REQUISITE

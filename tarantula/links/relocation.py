@@ -7,11 +7,9 @@ from functools import cache, lru_cache
 from typing import NamedTuple
 
 from tarantula.core.urls import SCHEMES
-from tarantula.links.character_references import escape_value
-from tarantula.links.charset import encode_query, query_encoder
+from tarantula.links.charset import encode_query, escape_value, query_encoder
 from tarantula.links.link import LinkKind
-from tarantula.links.resolve import PLACEHOLDER_BASE, join_reference, server_and_directory
-from tarantula.links.values import SPACE
+from tarantula.links.values import PLACEHOLDER_BASE, SPACE, join_reference, server_and_directory
 
 SERVER_LEVEL = 3
 """Position of a server's folder from the end of `FolderPaths`, before the folder of all copies and the root."""

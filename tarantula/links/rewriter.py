@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from tarantula.links import values
-from tarantula.links.character_references import escape_value, unescape_value
-from tarantula.links.grammar import HINT, INTEGRITY_ATTRIBUTES, UNVISITED, LinkPlace, LinkPlaces, ValueForm
-from tarantula.links.link import LinkKind
+from tarantula.links.charset import escape_value, unescape_value
+from tarantula.links.link import HINT, INTEGRITY_ATTRIBUTES, UNVISITED, LinkKind, LinkPlace, LinkPlaces, ValueForm
 from tarantula.links.markup import PlaceTables
 from tarantula.links.relocation import PageReferences, Replacement
 from tarantula.links.source import Edit, SourceText, ValueSpan, span_of, value_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine, inspect, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
-from tarantula.core.database_errors import display_name
+from tarantula.core.database import display_name
 from tarantula.core.errors import TarantulaError
 
 REVISIONS = tuple(f"{number:04}" for number in range(1, 21))

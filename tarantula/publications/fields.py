@@ -20,8 +20,7 @@ from tarantula.core.messages import Message
 from tarantula.core.secrets import MASK, check_unmasked, is_sealed
 from tarantula.core.times import parse_duration, parse_moment, parse_period, parse_zone, zone_named
 from tarantula.core.urls import MAX_HOST_LENGTH, MAX_URL_LENGTH, canonical, is_web
-from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.guarded_sockets import guarded_sockets
+from tarantula.fetch.egress import EgressPolicy, guarded_sockets
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
 from tarantula.publications.patterns import parse_pattern

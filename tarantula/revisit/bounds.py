@@ -1,14 +1,4 @@
-"""Lower bounds on the staleness of any schedule under the same limits.
-
-NonPolite, WP and InfCrawlers are the bounds of 2007. PoliteBound also uses the pause between visits to a server, by
-duality: give each time any price. Each page alone chooses the visits with the largest surplus (freshness less prices
-paid), and no schedule can pay more than the most expensive times that are a pause apart. The surplus of all pages plus
-that sum is at least the worth of any schedule. One price for all times gives WP; prices that fall towards the ends, as
-those of the slot market do, give a tighter bound.
-
-A visit pays two prices: one to the crawlers, which make one visit after the other, and one to its server, which must
-then rest for P seconds. A server that could take more visits than the crawlers can make charges nothing.
-"""
+"""Bounds on the staleness of any schedule under the same limits."""
 
 from __future__ import annotations
 
@@ -18,12 +8,21 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
+from scipy.special import lambertw
 
+from tarantula.revisit import phases
 from tarantula.revisit.changes import Laws, freshness_by_law
-from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages, visit_gain, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.allocate import AllocationFunction
+from tarantula.revisit.model import (
+    Floats,
+    Ints,
+    ModelReading,
+    Pages,
+    VisitLimits,
+    even_freshness_of_pages,
+    visit_gain,
+    weighted_mean,
+)
+from tarantula.revisit.phases import AllocationFunction
 from tarantula.revisit.policies import psp
 from tarantula.revisit.schedule import schedule_staleness
 from tarantula.revisit.slot_market import (
@@ -40,6 +39,12 @@ from tarantula.revisit.slot_market import (
 
 GAP_TOLERANCE = 0.001
 """Most that the grid of time points may add to the worth of a gap, as a share, if the points are not too many."""
+BISECTION_STEPS = 200
+"""Most bisection steps for a price."""
+PRICE_TOLERANCE = 1e-12
+"""Relative tolerance of a price."""
+
+
 ENOUGH_POINTS, MOST_POINTS = 1 << 11, 1 << 16
 
 PRICE_FIRMNESS = np.linspace(0.3, 0.02, 20)
@@ -138,7 +143,7 @@ def _surplus_on_grid(prices, rates, weights, horizon):  # type: ignore[no-untype
 
 def polite_bound(pages: Pages, limits: VisitLimits, reading: ModelReading) -> float:
     """Return a staleness that no polite schedule is below; in the steady state, where all times are equal, it is WP."""
-    visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
+    visits = phases.cached_allocation(phases.allocate_politely, pages, limits, reading)
     fresh = pages.weights * even_freshness_of_pages(visits, pages.changes(limits.horizon), reading)
     most = float(fresh.sum())
     if reading is ModelReading.FRESH and visits.any():
@@ -265,12 +270,12 @@ class StalenessBound(Protocol):
 
 def non_polite(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
     """Return the least staleness if only the total number of visits is limited."""
-    return _even_staleness(allocate.allocate_impolitely, pages, limits, reading, laws)
+    return _even_staleness(phases.allocate_impolitely, pages, limits, reading, laws)
 
 
 def weak_politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
     """Return the least staleness if servers limit the number of their visits, but not the pause between them."""
-    return _even_staleness(allocate.allocate_politely, pages, limits, reading, laws)
+    return _even_staleness(phases.allocate_politely, pages, limits, reading, laws)
 
 
 def politeness(pages: Pages, limits: VisitLimits, reading: ModelReading, laws: Laws | None = None) -> float:
@@ -303,9 +308,85 @@ def _even_staleness(
     """Return the staleness of pages with the optimal numbers of visits, each page at even intervals."""
     changes = pages.changes(limits.horizon)
     if laws is None:
-        fresh = even_freshness_of_pages(
-            allocate.cached_allocation(allocation, pages, limits, reading), changes, reading
-        )
+        fresh = even_freshness_of_pages(phases.cached_allocation(allocation, pages, limits, reading), changes, reading)
     else:
         fresh = freshness_by_law(laws, allocation(pages, limits, reading, laws), changes, reading)
     return 1.0 - weighted_mean(fresh, pages.weights)
+
+
+class OptimalFrequencies(NamedTuple):
+    """Optimal frequencies and the marginal worth of a visit."""
+
+    frequencies: Floats
+    """Visits a second to each page."""
+    prices: Floats
+    """Price of a visit to each server, in freshness times seconds."""
+
+
+def optimal_frequencies(pages: Pages, limits: VisitLimits) -> OptimalFrequencies:
+    """Return the optimal visit frequencies in the steady state, under the limits of each server and of all."""
+    of_server = np.full(len(pages.starts) - 1, 1.0 / limits.politeness)
+    server_prices = _frequency_prices(pages, of_server)
+    total = limits.visits / limits.horizon
+
+    def demand(price: float) -> float:
+        return float(_frequencies(pages, np.maximum(server_prices, price)[pages.servers]).sum())
+
+    low, high = 0.0, _prohibitive_price(pages)
+    if demand(0.0) > total:
+        for _ in range(BISECTION_STEPS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if demand(middle) > total else (low, middle)
+            if high - low <= PRICE_TOLERANCE * high:
+                break
+    prices = np.maximum(server_prices, high if demand(0.0) > total else 0.0)
+    return OptimalFrequencies(_frequencies(pages, prices[pages.servers]), prices)
+
+
+def steady_freshness(pages: Pages, frequencies: Floats) -> Floats:
+    """Return the freshness of pages with even visits of these frequencies."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        changes = pages.rates / frequencies
+        fresh = -np.expm1(-changes) / changes
+    fresh = np.where(frequencies > 0, np.where(pages.rates > 0, fresh, 1.0), 0.0)
+    return np.where(np.isfinite(fresh), fresh, 0.0)
+
+
+def _frequency_prices(pages: Pages, limits: Floats) -> Floats:
+    """Return the price at which the demand for each server equals its limit; 0 for a server without demand."""
+    low, high = np.zeros(len(limits)), np.full(len(limits), _prohibitive_price(pages))
+    # At price 0 the demand would be infinite.
+    has_demand = np.bincount(pages.servers[_can_gain(pages)], minlength=len(limits)) > 0
+    for _ in range(BISECTION_STEPS):
+        middle = (low + high) / 2
+        above = _demands(pages, middle) > limits
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+        if np.all(high - low <= PRICE_TOLERANCE * high):
+            break
+    return np.where(has_demand, high, 0.0)
+
+
+def _demands(pages: Pages, prices: Floats) -> Floats:
+    frequencies = _frequencies(pages, prices[pages.servers])
+    return np.bincount(pages.servers, weights=frequencies, minlength=len(prices)).astype(np.float64)
+
+
+def _prohibitive_price(pages: Pages) -> float:
+    """Return a price at which no page demands a visit."""
+    changing = pages.rates > 0
+    worth = pages.weights[changing] / pages.rates[changing]
+    return float(worth.max(initial=0.0)) or 1.0
+
+
+def _frequencies(pages: Pages, prices: Floats) -> Floats:
+    """Return the optimal frequency of each page at its price: f = λ/u, u = −1 − W₋₁(−(1 − c)/e)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        cost = prices * pages.rates / pages.weights
+        u = -1.0 - lambertw(-(1.0 - cost) / np.e, k=-1).real
+        frequency = pages.rates / u
+    return np.where(_can_gain(pages) & (cost < 1.0), frequency, 0.0)
+
+
+def _can_gain(pages: Pages) -> NDArray[np.bool_]:
+    """Return which pages can gain from visits: they change, but not all the time, and have a weight."""
+    return (pages.rates > 0) & np.isfinite(pages.rates) & (pages.weights > 0)

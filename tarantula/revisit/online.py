@@ -14,8 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from tarantula.revisit.model import Floats, Ints, gap_worth, weighted_mean
-from tarantula.revisit.pages import Pages
+from tarantula.revisit.model import Floats, Ints, Pages, gap_worth, weighted_mean
 from tarantula.revisit.rates.estimators import RatePrior
 
 RIPE_PAGES_AT_PRICE, MOST_RIPE_PAGES = 12, 64

@@ -16,10 +16,9 @@ from typing import Protocol
 import numpy as np
 from numba import njit, prange
 
-from tarantula.revisit.model import Floats, Ints, ModelReading, even_freshness_of_pages
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import GOLDEN_RATIO, even_visits, merge_visits
+from tarantula.revisit import phases
+from tarantula.revisit.model import Floats, Ints, ModelReading, Pages, VisitLimits, even_freshness_of_pages
+from tarantula.revisit.phases import GOLDEN_RATIO, even_visits, merge_visits
 from tarantula.revisit.schedule import Schedule, schedule_freshness
 from tarantula.revisit.slot_market import divide_into_lots, find_prices, initial_prices, least_visit_gain, trade_visits
 
@@ -176,7 +175,7 @@ def _relink(one, other, earlier, later):  # type: ignore[no-untyped-def]
 
 def slotted(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Choose pages and slots together; keep MERGE's result for a server where it is better."""
-    visits = allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading)
+    visits = phases.cached_allocation(phases.allocate_politely, pages, limits, reading)
     merged = merge_visits(visits, pages, limits, reading)
     fresh = _sum_by_server(schedule_freshness(merged, pages, limits, reading), pages)
     best = _sum_by_server(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages)
@@ -287,21 +286,21 @@ class RevisitPolicy(Protocol):
 def psp(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Allocate visits under the limits of servers, and spread those of a server evenly: the policy of 2007."""
     return merge_visits(
-        allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
+        phases.cached_allocation(phases.allocate_politely, pages, limits, reading), pages, limits, reading
     )
 
 
 def mp2(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Allocate visits as PSP does, and spread those of each page evenly, ignoring other visits to its server."""
     return even_visits(
-        allocate.cached_allocation(allocate.allocate_politely, pages, limits, reading), pages, limits, reading
+        phases.cached_allocation(phases.allocate_politely, pages, limits, reading), pages, limits, reading
     )
 
 
 def m_wolf(pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
     """Allocate visits as Wolf does, without limits of servers, and spread those of each page evenly."""
     return even_visits(
-        allocate.cached_allocation(allocate.allocate_impolitely, pages, limits, reading), pages, limits, reading
+        phases.cached_allocation(phases.allocate_impolitely, pages, limits, reading), pages, limits, reading
     )
 
 

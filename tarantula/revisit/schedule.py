@@ -8,8 +8,7 @@ import numpy as np
 from numba import njit, prange
 
 from tarantula.revisit.changes import Laws, all_poisson, expected_fresh_seconds
-from tarantula.revisit.model import Floats, Ints, ModelReading, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.model import Floats, Ints, ModelReading, Pages, VisitLimits, weighted_mean
 
 
 def run_starts(counts: Ints) -> Ints:

@@ -8,8 +8,7 @@ from itertools import islice
 from tantivy import Occur, Query
 
 from tarantula.search.finder import IndexSource
-from tarantula.search.index.schema import IndexField
-from tarantula.search.index.visibility import VisibleSearcher
+from tarantula.search.index.schema import IndexField, VisibleSearcher
 from tarantula.search.queries.spelling import accented_form
 from tarantula.search.results import Completions
 from tarantula.search.texts.words import exact_analyzer

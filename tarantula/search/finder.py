@@ -21,12 +21,12 @@ from tarantula.search.index.schema import (
     WHOLE_STEMS_FIELD,
     IndexEntry,
     IndexField,
+    VisibleSearcher,
     entry_of_document,
     field_names,
     from_milliseconds,
 )
 from tarantula.search.index.storage import IndexSnapshot
-from tarantula.search.index.visibility import VisibleSearcher
 from tarantula.search.queries.builder import MatchMode, QueryBuilder, form_frequencies, word_frequency
 from tarantula.search.queries.parser import ParsedQuery, parse_query
 from tarantula.search.queries.spelling import spelling_suggestion

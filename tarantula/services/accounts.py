@@ -16,8 +16,7 @@ from tarantula.accounts.roles import NotAllowed, Owner, Role
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.validation import MessageText
 from tarantula.models import Account, Alert, AuditEntry, Source, View
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.streams.sources import registry
 
 

@@ -11,9 +11,8 @@ from sqlalchemy import select
 from tarantula.archive.diff.pages import text_lines
 from tarantula.archive.export.exporter import ExportResult, export_item
 from tarantula.archive.quality import validation
-from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
 from tarantula.archive.quality.indicators import Indicators, load_indicators
-from tarantula.archive.quality.validation import ItemDecision
+from tarantula.archive.quality.validation import ItemDecision, decide_and_call_hooks
 from tarantula.core.config import Config
 from tarantula.core.states import Validation
 from tarantula.core.urls import canonical, key_of

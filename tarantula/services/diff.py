@@ -11,10 +11,8 @@ from pydantic import BaseModel, ConfigDict
 from sqlalchemy.orm import Session
 
 from tarantula.archive.diff.items import DiffSummary, DocumentDifference, ItemComparison, difference_at
-from tarantula.archive.diff.pages import compare_documents
-from tarantula.archive.diff.text import TextDiff
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.archive.diff.pages import TextDiff, compare_documents
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.store.listings import find_item
 from tarantula.store.withholding import WithheldMark
 

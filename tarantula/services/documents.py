@@ -11,17 +11,16 @@ from pydantic import BaseModel, Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.replay.pages import find_document
+from tarantula.archive.replay import find_document
 from tarantula.core.errors import WithheldError
 from tarantula.core.reasons import reason_fields
 from tarantula.core.states import ItemState, state_meaning
 from tarantula.core.validation import MessageText
-from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import DownloadError
 from tarantula.fetch.response import parse_head
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, LinkRow, Server
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.store import listings
 from tarantula.store.captures import MissingCapture, has_capture, record_of
 from tarantula.store.document_query import DocumentFilter, DocumentMatches, find_documents, find_linking_documents

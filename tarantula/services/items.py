@@ -12,24 +12,28 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, joinedload
 
 from tarantula.accounts.roles import Role
-from tarantula.archive.export.exporter import UNFINISHED_STATES, ExportFormat, default_export_path, missing_list_of
-from tarantula.archive.export.withheld import check_export
+from tarantula.archive.export.exporter import (
+    UNFINISHED_STATES,
+    ExportFormat,
+    check_export,
+    default_export_path,
+    missing_list_of,
+)
 from tarantula.archive.omissions import count_omissions
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, EXTENSIBLE_ITEM_STATES, REMOVABLE_ITEM_STATES, ItemState
-from tarantula.lifecycle.control import extend_deadline, request_stop
 from tarantula.lifecycle.coordinator import check_can_begin, reopen_in_session, repair_item
 from tarantula.lifecycle.processes import convert_command, export_command, remove_command
 from tarantula.lifecycle.removal import LostBodies, RemovalPlan, check_removable, plan_removal, remove_item
+from tarantula.lifecycle.supervisor import extend_deadline, request_stop
 from tarantula.models import Item
 from tarantula.progress.snapshot import ItemWatch, read_log_tail
 from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig
-from tarantula.services import processes
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.services import machines
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.store import listings
 from tarantula.store.homes import require_files
 from tarantula.store.listings import ItemRow, find_item, item_rows
@@ -158,7 +162,7 @@ def extend(context: ServiceContext, urn: str, until: str) -> datetime:
 def resume(context: ServiceContext, urn: str) -> None:
     """Start a process that continues an item."""
     context.person.check(Role.CURATOR)
-    processes.check_free(context, urn)
+    machines.check_free(context, urn)
     with context.reading() as session:
         item = find_item(session, urn)
         if _collectors_of(session, item):
@@ -168,7 +172,7 @@ def resume(context: ServiceContext, urn: str) -> None:
     if state != ItemState.CONVERTING:
         check_can_begin(context.installation, name, urn)
     _, next_state = reopen(context, urn)
-    processes.start(context, urn, next_state)
+    machines.start(context, urn, next_state)
 
 
 def reopen(context: ServiceContext, urn: str) -> tuple[str, ItemState]:
@@ -181,9 +185,9 @@ def reopen(context: ServiceContext, urn: str) -> tuple[str, ItemState]:
 
 def convert(context: ServiceContext, urn: str) -> None:
     """Start a process that builds the mirror of an item, or builds it again."""
-    processes.check_free(context, urn)
+    machines.check_free(context, urn)
     record_conversion(context, urn, refused=(*UNFINISHED_STATES, ItemState.CONVERTING))
-    processes.run(context, urn, convert_command(urn))
+    machines.run(context, urn, convert_command(urn))
 
 
 def record_conversion(context: ServiceContext, urn: str, refused: Collection[ItemState] = UNFINISHED_STATES) -> None:
@@ -214,9 +218,9 @@ def remove(context: ServiceContext, urn: str, *, force: bool = False, confirm: s
 
 def start_removal(context: ServiceContext, urn: str, *, force: bool = False, confirm: str = "") -> None:
     """Start a process that does the same; a daemon continues it if it is interrupted."""
-    processes.check_free(context, urn)
+    machines.check_free(context, urn)
     _record_removal(context, urn, force, confirm)
-    processes.run(context, urn, remove_command(urn, force))
+    machines.run(context, urn, remove_command(urn, force))
 
 
 def _record_removal(context: ServiceContext, urn: str, force: bool, confirm: str) -> None:
@@ -240,9 +244,9 @@ def list_exports(context: ServiceContext, urn: str) -> list[ExportRow]:
 
 def start_export(context: ServiceContext, urn: str, form: ExportFormat, partial: bool = False) -> None:
     """Start a process that exports an item, replacing an earlier export; with *partial* also if incomplete."""
-    processes.check_free(context, urn)
+    machines.check_free(context, urn)
     record_export(context, urn, form)
-    processes.run(context, urn, export_command(urn, form, partial))
+    machines.run(context, urn, export_command(urn, form, partial))
 
 
 def record_export(context: ServiceContext, urn: str, form: str) -> None:

@@ -1,9 +1,10 @@
-"""Machines: empty one before a reboot, take it into service again, and see what runs on it."""
+"""Machines and the processes on them: start work on an item, drain a machine, see what runs."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -11,8 +12,10 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
+from tarantula.core.config import Config
 from tarantula.core.errors import ConflictError, TarantulaError
-from tarantula.core.states import ACTIVE_ITEM_STATES
+from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
+from tarantula.lifecycle.processes import LocalProcessStarter, collect_command, complete_command
 from tarantula.models import DrainedMachine, Item
 from tarantula.services.context import ServiceContext
 from tarantula.store.liveness import database_time, host_name, live_collectors
@@ -142,3 +145,38 @@ def _checked(host: str) -> str:
     if not host or "/" in host or len(host) > 255:
         raise TarantulaError("{host!r} is not the name of a machine: give it as `hostname` prints it.", host=host[:80])
     return host
+
+
+def start(context: ServiceContext, urn: str, state: ItemState) -> None:
+    """Start the process that continues an item from its state: a collector, or the conversion."""
+    run(context, urn, complete_command(urn) if state == ItemState.CONVERTING else collect_command(urn))
+
+
+def run(context: ServiceContext, urn: str, command: list[str]) -> None:
+    """Start a command that works on an item."""
+    starter = _starter(context.installation)
+    # Reaps the processes that have ended meanwhile.
+    starter.running()
+    try:
+        starter.run(urn, command)
+    except OSError as error:
+        raise TarantulaError(
+            "No process could be started for {urn} ({error}). A daemon tries it again.", urn=urn, error=error.strerror
+        ) from error
+
+
+def check_free(context: ServiceContext, urn: str) -> None:
+    """Refuse a second process for an item while the first one runs."""
+    if _starter(context.installation).has_exited(urn) is False:
+        raise ConflictError("A process is already working on item {urn}.", urn=urn)
+
+
+def end_all(installation: Config, seconds: float) -> None:
+    """Have the processes that were started here hand their work over; wait for them, at most for some seconds."""
+    _starter(installation).end_all()
+    _starter(installation).wait_all(seconds)
+
+
+@cache
+def _starter(installation: Config) -> LocalProcessStarter:
+    return LocalProcessStarter(installation)

@@ -9,11 +9,10 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.secrets import is_sealed
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import PrivateAddress
+from tarantula.fetch.exchange import PrivateAddress
 from tarantula.fetch.names import look_up
 from tarantula.publications.fields import apprise_plugin, check_notification_address, split_words
-from tarantula.publications.notification_services import check_service
-from tarantula.publications.notifications import NotificationMessage, notification_host, send_message
+from tarantula.publications.notifications import NotificationMessage, check_service, notification_host, send_message
 from tarantula.services.context import ServiceContext
 
 TRIAL_MESSAGE = NotificationMessage("Tarântula", "This is a test message: alerts will be sent here.", "info")

@@ -18,7 +18,7 @@ from tarantula.services.machines import DrainedRow, drained_machines
 from tarantula.services.publications import PublicationRow, publication_rows
 from tarantula.store.listings import DocumentCounts, attention_fields, document_counts, is_undecided
 from tarantula.store.liveness import live_collectors
-from tarantula.streams.export.prometheus import MetricLabels, last_numbers
+from tarantula.streams.export import MetricLabels, last_numbers
 
 LIST_LENGTH = 10
 """Rows of each list."""

@@ -22,23 +22,24 @@ from tarantula.frontier.strategies import STRATEGIES
 from tarantula.lifecycle.coordinator import check_can_begin
 from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import Item, Publication
-from tarantula.publications import registry, toml
+from tarantula.publications import config as toml
+from tarantula.publications import registry
 from tarantula.publications.config import PublicationConfig, read_config
 from tarantula.publications.document_types import get_profile
 from tarantula.publications.fields import check_name
 from tarantula.publications.registry import next_due_of
 from tarantula.publications.scrapy_settings import (
     WEB_SETTINGS,
+    check_new_name,
     check_web_settings,
     ineffective_setting,
     privileged_change,
 )
-from tarantula.publications.spider_names import check_new_name
 from tarantula.scope.scope import Scope
-from tarantula.services import processes
+from tarantula.services import machines
 from tarantula.services.context import ServiceContext
 from tarantula.services.notifications import check_notify
-from tarantula.store.publication_scope import scope_of
+from tarantula.store.server_settings import scope_of
 
 SECRET_FIELDS = frozenset({"notify", "settings"})
 """Fields that contain passwords."""
@@ -340,7 +341,7 @@ def collect_now(context: ServiceContext, name: str) -> str:
     begun = dict[str, str]()
     with context.changing("publication.collect", name, begun=begun) as session:
         urn = begun["urn"] = create_item_now(session, registry.get_publication(session, name), datetime.now(UTC)).urn
-    processes.start(context, urn, ItemState.WAITING)
+    machines.start(context, urn, ItemState.WAITING)
     return urn
 
 

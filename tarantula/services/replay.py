@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from sqlalchemy.orm import Session
 
-from tarantula.archive.replay import content
-from tarantula.archive.replay.content import MirrorFile, ReplayContent
+from tarantula.archive import replay
+from tarantula.archive.replay import MirrorFile, ReplayContent
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError
@@ -36,23 +36,23 @@ class ReplayService:
         with self._database.reading() as session:
             item = find_item(session, urn)
             check_home(session, self._installation.items, item)
-            return _existing(content.mirror_file(session, self._installation.archived / item.urn, item, path))
+            return _existing(replay.mirror_file(session, self._installation.archived / item.urn, item, path))
 
     def mirror_path(self, urn: str, number: int) -> str | None:
         """Return the path of a document below the mirror of its item, or None if it has no copy there."""
         with self._document(urn, number) as (session, document):
             check_access(session, document)
-            return content.path_of_document(session, self._installation.archived / urn, document)
+            return replay.path_of_document(session, self._installation.archived / urn, document)
 
     def displayed(self, urn: str, number: int) -> ReplayContent:
         """Return a document as a browser rendered it, or else as the server sent it."""
         with self._document(urn, number) as (session, document):
-            return _existing(content.displayed_content(session, self._installation.items, document))
+            return _existing(replay.displayed_content(session, self._installation.items, document))
 
     def original(self, urn: str, number: int) -> ReplayContent:
         """Return a document as the server sent it."""
         with self._document(urn, number) as (session, document):
-            return _existing(content.original_content(session, self._installation.items, document))
+            return _existing(replay.original_content(session, self._installation.items, document))
 
     @contextmanager
     def _document(self, urn: str, number: int) -> Iterator[tuple[Session, Document]]:

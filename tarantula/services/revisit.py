@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from tarantula.freshness.limits import horizon_of
+from tarantula.freshness.plan import VisitPlanSummary, summarize_plan
 from tarantula.freshness.plan import plan_visits as make_plan
-from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
 from tarantula.publications import registry
 from tarantula.services.context import ServiceContext
 

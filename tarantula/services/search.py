@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
-from tarantula.archive.replay.pages import find_document
+from tarantula.archive.replay import find_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
@@ -29,10 +29,10 @@ from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.query_counts import QueryCounter, top_queries
 from tarantula.search.results import SearchRequest, SearchResult, SearchResults
 from tarantula.services.context import ServiceContext
+from tarantula.store.document_query import skipped_documents
 from tarantula.store.journal import last_visible_id
 from tarantula.store.listings import IS_COLLECTED, find_item
 from tarantula.store.liveness import live_barrels
-from tarantula.store.skipped_texts import skipped_documents
 from tarantula.store.withholding import check_access, urls_withheld_now
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
 from tarantula.lifecycle.suggestions import SuggestionStatus, accept_suggestion, check_suggestion, suggestion_status
-from tarantula.services import processes
+from tarantula.services import machines
 from tarantula.services.context import ServiceContext
 
 __all__ = ["SuggestionStatus", "get_suggestion", "suggest"]
@@ -28,7 +28,7 @@ def suggest(context: ServiceContext, url: str) -> SuggestionStatus:
         taken = accept_suggestion(session, name, accepted_url, datetime.now(UTC))
         begun["urn"] = taken.urn
     if taken.needs_process:
-        processes.start(context, taken.urn, ItemState.WAITING)
+        machines.start(context, taken.urn, ItemState.WAITING)
     return get_suggestion(context, taken.urn, taken.document)
 
 

@@ -9,10 +9,8 @@ from pydantic import BaseModel
 from sqlalchemy import select
 
 from tarantula.archive.quality import validation
-from tarantula.archive.quality.decision_hooks import decide_and_call_hooks
 from tarantula.archive.quality.indicators import Indicators, fired_rules, load_indicators
-from tarantula.archive.quality.review_list import ReviewEntry, make_review_list
-from tarantula.archive.quality.validation import ItemDecision
+from tarantula.archive.quality.validation import ItemDecision, ReviewEntry, decide_and_call_hooks, make_review_list
 from tarantula.core.states import Validation
 from tarantula.models import Item
 from tarantula.publications.attention import FiredRule

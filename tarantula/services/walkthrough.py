@@ -8,18 +8,11 @@ from typing import Any
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
+from tarantula.archive import replay
 from tarantula.archive.diff.items import DocumentChange
-from tarantula.archive.diff.pages import compare_documents
-from tarantula.archive.diff.text import TextDiff
+from tarantula.archive.diff.pages import TextDiff, compare_documents
 from tarantula.archive.quality.baseline import previous_items
-from tarantula.archive.replay import content
-from tarantula.archive.replay.pages import (
-    captured_title,
-    document_in_item,
-    find_document,
-    first_page,
-    page_position,
-)
+from tarantula.archive.replay import captured_title, document_in_item, find_document, first_page, page_position
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import Message
 from tarantula.core.reasons import reason_fields
@@ -122,7 +115,7 @@ def get_page(context: ServiceContext, urn: str, document_id: int) -> Walkthrough
             headers=headers,
             kept=kept,
             trouble=trouble,
-            copied=content.path_of_document(session, context.installation.archived / urn, document) is not None,
+            copied=replay.path_of_document(session, context.installation.archived / urn, document) is not None,
             before=_previous_capture(session, item, document),
             **page_position(session, item, document)._asdict(),
         )
@@ -134,7 +127,7 @@ def document_at_replay_path(context: ServiceContext, urn: str, place: str) -> in
     with context.reading() as session:
         item = find_item(session, urn)
         if kind == "copy":
-            document = content.document_of_path(session, item, rest)
+            document = replay.document_of_path(session, item, rest)
             return document.id if document is not None else None
         if kind == "page" and rest.isascii() and rest.isdigit():
             try:

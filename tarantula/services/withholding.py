@@ -10,7 +10,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
-from tarantula.archive.export.withheld import exports_with_url
+from tarantula.archive.export.exporter import exports_with_url
 from tarantula.archive.withheld_files import WithholdingFollower, apply_withholdings
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import parse_moment

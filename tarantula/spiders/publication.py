@@ -13,15 +13,14 @@ from twisted.python.failure import Failure
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.process import note_sigterm
 from tarantula.core.reasons import Reason
 from tarantula.core.secrets import MASK, check_readable, has_text
-from tarantula.core.termination import note_sigterm
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document, truncated_document
 from tarantula.engine.settings import check_publication_settings, set_components
 from tarantula.fetch.chromium import browser_settings
-from tarantula.fetch.errors import DownloadError, FetchAbandoned, LocalResourceError, TruncatedBody
-from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.exchange import DownloadError, Exchange, FetchAbandoned, LocalResourceError, TruncatedBody
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import abandon_item, begin_item
 from tarantula.publications.fields import COMPONENT_SETTINGS

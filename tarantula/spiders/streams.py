@@ -10,14 +10,15 @@ from twisted.python.failure import Failure
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.limited_worker import in_parser_thread
-from tarantula.core.termination import note_sigterm
+from tarantula.core.process import note_sigterm
 from tarantula.engine.settings import set_components
 from tarantula.fetch.chromium import browser_settings, check_browser
-from tarantula.fetch.errors import FetchAbandoned, FetchPostponed, InvalidResponse
+from tarantula.fetch.exchange import FetchAbandoned, FetchPostponed, InvalidResponse
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 from tarantula.store.database import open_database
 from tarantula.streams import require_packages
-from tarantula.streams.reading.answers import (
+from tarantula.streams.reading.reader import PollReader, StreamReader
+from tarantula.streams.reading.visits import (
     MAX_REDIRECTS,
     TOO_MANY_REDIRECTS,
     ReadAttempt,
@@ -26,7 +27,6 @@ from tarantula.streams.reading.answers import (
     may_wait_for_worker,
     redirect_location,
 )
-from tarantula.streams.reading.reader import PollReader, StreamReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import Shortage
 from tarantula.fetch.exchange import Exchange
-from tarantula.frontier.entry import FrontierEntry, PreviousCapture
+from tarantula.frontier.queues import FrontierEntry, PreviousCapture
 from tarantula.store.documents import DiscoveredUrl, DocumentOutcome
 from tarantula.store.errors import is_database_away, is_disk_full, is_lost_race, storage_error
 from tarantula.store.leases import HEARTBEAT_SECONDS, LEASE_SAFE_SECONDS, Lease

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, connect
-from tarantula.core.database_errors import translate_errors
+from tarantula.core.database import Database, connect, translate_errors
 from tarantula.migrations import migrate
 
 

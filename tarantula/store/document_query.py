@@ -1,29 +1,27 @@
-"""Queries for documents of an item by state, type, server, depth and words of the URL, in time-limited pages.
-
-A query scans the documents in id order, one id range at a time, and stops when it has enough rows or has used its time;
-then it returns where to continue. Only the states of tried documents and the types have indexes; everything else is
-compared row by row, so that storing a row stays cheap.
-"""
+"""Queries for the documents of an item, and for those whose texts the search index lacks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
 from time import monotonic
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Select, collate, func, select, text
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from tarantula.core.reasons import Reason, reason_fields
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState
 from tarantula.core.urls import key_of
-from tarantula.models import TRIED, Document, Item, LinkRow, Server
+from tarantula.models import TRIED, Document, Item, LinkRow, Server, SkippedText
 from tarantula.publications.config import PublicationConfig
 
 IDS_PER_STEP = 8_000
 """Ids scanned before the elapsed time is checked; doubled while scanning is fast."""
 QUERY_TIME_LIMIT_SECONDS = 0.15
 """Seconds after which a query returns an incomplete page."""
+
+
 UNINDEXED_STATES = (
     DocumentState.COLLECTING,
     DocumentState.SERVER_NOT_ACCEPTED,
@@ -144,3 +142,29 @@ def _url_contains(session: Session, word: str) -> ColumnElement[bool]:
     if session.get_bind().dialect.name == "postgresql":
         return collate(Document.url, "C").ilike(f"%{escaped}%", escape="\\")
     return Document.url.like(f"%{escaped}%", escape="\\")
+
+
+class SkippedDocument(NamedTuple):
+    """A document that is not in the index because its parser was stopped."""
+
+    document_id: int
+    urn: str
+    url: str
+    reason: Reason
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON values; the keys are stable."""
+        return {"urn": self.urn, "document": self.document_id, "url": self.url, **reason_fields(self.reason)}
+
+
+def skipped_documents(session: Session, most: int | None = None) -> list[SkippedDocument]:
+    """Return the documents whose parsers were stopped, the latest first."""
+    rows = session.execute(
+        select(SkippedText, Document.url, Item.urn)
+        .join(Document, Document.id == SkippedText.document_id)
+        .join(Item, Item.id == SkippedText.item_id)
+        .where(Item.state != ItemState.REMOVING)
+        .order_by(SkippedText.document_id.desc())
+        .limit(most)
+    )
+    return [SkippedDocument(row.document_id, urn, url, row.reason or Reason("")) for row, url, urn in rows]

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, delete, select
 
 from tarantula.core.reasons import Reason
 from tarantula.core.states import DocumentState
-from tarantula.frontier.entry import FrontierEntry
+from tarantula.frontier.queues import FrontierEntry
 from tarantula.links.link import Link, LinkKind
 from tarantula.models import Document, LinkRow, Server
 from tarantula.store.bulk import chunks, copy_binary, execute_returning, execute_rows, packed_text, raw_cursor

@@ -18,8 +18,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError, UnusableError
+from tarantula.core.files import sync_path
 from tarantula.core.messages import Message
-from tarantula.core.sync import sync_path
 from tarantula.models import Home, Item, WarcFile
 from tarantula.store.liveness import database_time
 

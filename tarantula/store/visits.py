@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Row, bindparam, exists, func, 
 
 from tarantula.core.reasons import Reason, stored_reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
-from tarantula.frontier.entry import FrontierEntry
+from tarantula.frontier.queues import FrontierEntry
 from tarantula.models import UNDER_WAY, Document, LinkRow, Server, Visit
 from tarantula.store.bulk import chunks, execute_rows
 from tarantula.store.commit_group import FinishedDocument

@@ -17,7 +17,7 @@ from isal import isal_zlib
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
-from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import DownloadError
 from tarantula.fetch.response import END_OF_HEAD, parse_head
 from tarantula.models import BodyProblem
 from tarantula.store.warc_reader import GZIP_WBITS, IsalError, StoredResponse

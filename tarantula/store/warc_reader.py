@@ -15,8 +15,7 @@ from isal import isal_zlib
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import Reason
 from tarantula.fetch.content_coding import decode_body
-from tarantula.fetch.errors import DownloadError, InvalidResponse, TruncatedBody
-from tarantula.fetch.exchange import RawHeaders
+from tarantula.fetch.exchange import DownloadError, InvalidResponse, RawHeaders, TruncatedBody
 from tarantula.fetch.response import END_OF_HEAD, ChunkedBody, framing_fields, parse_head
 
 GZIP_WBITS = 31

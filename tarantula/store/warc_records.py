@@ -10,7 +10,7 @@ from hashlib import sha1
 from isal import isal_zlib
 
 from tarantula.fetch.exchange import Exchange
-from tarantula.frontier.entry import PreviousCapture
+from tarantula.frontier.queues import PreviousCapture
 from tarantula.store.warc_reader import GZIP_WBITS, StoredResponse, unchunk
 
 WarcFields = Iterable[tuple[str, str]]

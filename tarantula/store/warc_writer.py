@@ -20,9 +20,9 @@ from typing import Self, TypeVar
 from uuid import uuid4
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sync import sync_path
+from tarantula.core.files import sync_path
 from tarantula.fetch.exchange import Exchange
-from tarantula.frontier.entry import PreviousCapture
+from tarantula.frontier.queues import PreviousCapture
 from tarantula.store import warc_records
 from tarantula.store.errors import DiskFullError, write_errors
 from tarantula.store.warc_files import FileSummary

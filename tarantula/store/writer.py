@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from tarantula.core.states import COLLECTED_STATES, is_final
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.politeness import ServerPause
-from tarantula.frontier.entry import FrontierEntry, PreviousCapture
+from tarantula.frontier.queues import FrontierEntry, PreviousCapture
 from tarantula.links.link import Link
 from tarantula.store.commit_group import (
     CommitGroup,

@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, UtcDateTime
-from tarantula.core.sealed_columns import SealedJson
+from tarantula.core.columns import Base, SealedJson, UtcDateTime
 
 
 class Account(Base):

@@ -8,8 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
-from tarantula.core.sealed_columns import SealedJson
+from tarantula.core.columns import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"

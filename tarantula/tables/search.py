@@ -44,7 +44,7 @@ class LinkWeight(Base):
     rank_of_all: Mapped[float] = mapped_column(Float)
     """The same over the last items of all publications."""
     weight: Mapped[float] = mapped_column(Float)
-    """Weight that an index uses, computed from the two by `tarantula.search.ranks.pagerank`."""
+    """Weight that an index uses, computed from the two by `tarantula.search.ranks.graph`."""
     inlinks: Mapped[int] = mapped_column(Integer)
     """Number of other pages that link to it."""
     inlinks_of_others: Mapped[int] = mapped_column(Integer)

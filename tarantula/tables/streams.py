@@ -21,8 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
-from tarantula.core.sealed_columns import SealedJson
+from tarantula.core.columns import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
 
 
 class Source(Base):
@@ -76,7 +75,7 @@ class SourceState(ReasonColumns, Base):
     validators: Mapped[dict[str, str]] = mapped_column(JSON)
     """ETag and Last-Modified of the last response."""
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.ingest.memory.SourceMemory`, including the adapter's own `Memory`."""
+    """`tarantula.streams.ingest.value_typing.SourceMemory`, including the adapter's own `Memory`."""
     news: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
     """Notifications that are not sent yet; ``None`` if there are none."""
 
@@ -212,7 +211,7 @@ class AlertMemory(Base):
     alert_id: Mapped[int] = mapped_column(ForeignKey("alert.id", ondelete="CASCADE"), primary_key=True)
     row: Mapped[str] = mapped_column(String(300), primary_key=True)
     memory: Mapped[dict[str, Any]] = mapped_column(JSON)
-    """`tarantula.streams.alerts.memory.WatchMemory`."""
+    """`tarantula.streams.alerts.evaluate.WatchMemory`."""
     due_at: Mapped[int | None] = mapped_column(BigInteger, index=True)
     """When the passing of time alone may fire it, in microseconds since 1970."""
 

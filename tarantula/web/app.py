@@ -16,7 +16,7 @@ from starlette.types import ASGIApp
 
 from tarantula import __version__
 from tarantula.core.sockets import TrustedHosts, open_listener, trusted_hosts
-from tarantula.web import api, live
+from tarantula.web import api, live, public
 from tarantula.web.api import monitoring
 from tarantula.web.api.common import add_error_handlers, add_page_error_handler
 from tarantula.web.api.monitoring import MetricsMiddleware
@@ -52,7 +52,6 @@ from tarantula.web.pages import (
     withholding,
 )
 from tarantula.web.picker.service import PickerService
-from tarantula.web.public import search
 from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin, checked_address
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import SandboxMiddleware, TicketSigner
@@ -92,7 +91,7 @@ def create_app(authenticator: Authenticator, replay: ReplayOrigin, hosts: Truste
         openapi_url="/api/openapi.json",
         generate_unique_id_function=lambda route: route.name,
     )
-    routers = (login.router, factors.router, single_sign_on.router, search.router)
+    routers = (login.router, factors.router, single_sign_on.router, public.router)
     for router in (*routers, monitoring.router, live.router, api.router):
         app.include_router(router)
     add_error_handlers(app)

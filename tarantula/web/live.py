@@ -1,14 +1,14 @@
-"""Live updates: item progress as server-sent events, and source changes pushed to open pages."""
+"""Live values on pages: one task asks at an interval for all viewers, while there are any."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from functools import lru_cache
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from fastapi import APIRouter, HTTPException, Request
 from starlette.responses import StreamingResponse
@@ -16,7 +16,6 @@ from starlette.responses import StreamingResponse
 from tarantula import __version__
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.polling import Poller
 from tarantula.progress.snapshot import ItemWatch
 from tarantula.services import items
 from tarantula.services.context import ServiceContext
@@ -31,6 +30,9 @@ MAX_STREAM_SECONDS = 600.0
 """Maximum duration of a stream; the browser then reconnects and is authenticated again."""
 AFTER_END_SECONDS = 30.0
 """How long an item that has ended is still polled, since it may be resumed."""
+Subscriber = TypeVar("Subscriber")
+
+
 STATIC = Path(__file__).parent / "static"
 LIVE_SCRIPT = f"/static/live.js?{__version__}"
 """Script of the item page that shows the events."""
@@ -183,3 +185,40 @@ def source_poller(database: Database) -> Poller[SourceListener]:
         return True
 
     return Poller(poll, SOURCE_POLL_SECONDS)
+
+
+class Poller(Generic[Subscriber]):
+    """Runs *poll* at an interval while there are subscribers; belongs to one event loop.
+
+    *poll* is given the present subscribers, notifies them, and returns whether to go on.
+    """
+
+    def __init__(self, poll: Callable[[Collection[Subscriber]], Awaitable[bool]], interval_seconds: float) -> None:
+        self._poll = poll
+        self._interval_seconds = interval_seconds
+        self._subscribers: set[Subscriber] = set()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def has_subscribers(self) -> bool:
+        """Whether anything is subscribed."""
+        return bool(self._subscribers)
+
+    def add(self, subscriber: Subscriber) -> bool:
+        """Subscribe; return whether polling starts with it."""
+        self._subscribers.add(subscriber)
+        if self._task is not None and not self._task.done():
+            return False
+        self._task = asyncio.create_task(self._run())
+        return True
+
+    def remove(self, subscriber: Subscriber) -> None:
+        """Unsubscribe; polling ends with the last subscriber."""
+        self._subscribers.discard(subscriber)
+
+    async def _run(self) -> None:
+        while self._subscribers:
+            started = monotonic()
+            if not await self._poll(tuple(self._subscribers)):
+                return
+            await asyncio.sleep(max(self._interval_seconds - (monotonic() - started), 0))

@@ -11,7 +11,7 @@ from sqlalchemy import select, update
 
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.mirror.paths import path_of_copy
-from tarantula.archive.replay.content import content_type_of
+from tarantula.archive.replay import content_type_of
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.links.charset import html_encoding, text_encoding

@@ -16,7 +16,7 @@ from sqlalchemy import update
 
 from tarantula.archive.export.exporter import ExportFormat, ExportResult, existing_exports, export_item
 from tarantula.archive.omissions import IncompleteError, Omission, as_csv
-from tarantula.archive.replay.pages import html_title
+from tarantula.archive.replay import html_title
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import select
 
 from tarantula.archive.mirror.conversion import MAX_MISSING_ROWS, convert_item
-from tarantula.cli.omissions import MAX_PRINTED
+from tarantula.cli.terminal import MAX_PRINTED
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Document

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from tarantula.archive.mirror.conversion import MirrorResult, convert_item
-from tarantula.archive.mirror.workspace import MirrorWorkspace
+from tarantula.archive.mirror.copier import MirrorWorkspace
 from tarantula.archive.omissions import OmissionCause
 from tarantula.core.config import Config
 from tarantula.core.database import Database

@@ -12,8 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.archive.diff.items import difference_at
-from tarantula.archive.diff.pages import MAX_LINE_LENGTH, MAX_LINES, compare_documents, text_lines
-from tarantula.archive.diff.text import TextDiff, compare_lines, diff_blocks
+from tarantula.archive.diff.pages import (
+    MAX_LINE_LENGTH,
+    MAX_LINES,
+    TextDiff,
+    compare_documents,
+    compare_lines,
+    diff_blocks,
+    text_lines,
+)
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.store.listings import find_item

@@ -12,7 +12,7 @@ import pytest
 
 from tarantula.archive.export.exporter import ExportFormat
 from tarantula.core.config import Config
-from tarantula.core.permissions import restrict_home
+from tarantula.core.files import restrict_home
 from tests.sites.server import Answer, Web
 from tests.support.crawls import SCRAPY, TARANTULA, run
 from tests.support.web_server import web_server

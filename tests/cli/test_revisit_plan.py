@@ -15,7 +15,7 @@ from tarantula.core.database import Database
 from tarantula.freshness.plan import plan_visits
 from tarantula.models import Document
 from tarantula.publications import registry
-from tarantula.revisit.planning.policies import DEFAULT_POLICY
+from tarantula.revisit.planning import DEFAULT_POLICY
 from tarantula.store.listings import find_item
 from tests.support.command_result import Tarantula
 from tests.support.crawls import run
@@ -24,7 +24,7 @@ from tests.support.visited_publications import Sight, collected, days, publish
 HOUR, DAY = 3600.0, 86_400.0
 WITHOUT = """
 import sys
-import tarantula.archive.quality.report, tarantula.cli.report, tarantula.services.reports, tarantula.incremental.plan
+import tarantula.archive.quality.report, tarantula.cli.report, tarantula.services.reports, tarantula.incremental
 assert not {"numba", "numpy", "scipy"} & sys.modules.keys(), "a report needs packages that it can do without"
 class Missing:
     def find_spec(self, name, path=None, target=None):

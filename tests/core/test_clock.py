@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tarantula.core.clock import CONFIRM_SECONDS, JUMP_SECONDS, SteadyClock, boot_seconds
+from tarantula.core.times import CONFIRM_SECONDS, JUMP_SECONDS, SteadyClock, boot_seconds
 
 DAY = 86400.0
 

@@ -14,8 +14,7 @@ from sqlalchemy.exc import ProgrammingError
 
 from tarantula.core import database as db
 from tarantula.core.config import Config
-from tarantula.core.database import Database
-from tarantula.core.database_errors import translated_error
+from tarantula.core.database import Database, translated_error
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.models import Server
 from tarantula.store.database import open_database

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fcntl import LOCK_SH
 from pathlib import Path
 
-from tarantula.core.file_lock import file_lock
+from tarantula.core.files import file_lock
 
 
 def test_an_exclusive_lock_has_one_holder_and_a_shared_one_several(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.core.memory import available_memory, trim_memory
+from tarantula.core.process import available_memory, trim_memory
 
 MB = 1 << 20
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection
 
-from tarantula.core.polling import Poller
+from tarantula.web.live import Poller
 
 
 def test_one_task_polls_for_all_subscribers_until_the_last_one_leaves() -> None:

@@ -24,7 +24,7 @@ from tarantula.crawl.shortage import (
     MemoryWatch,
     ResourceShortage,
 )
-from tarantula.fetch.errors import LocalResourceError, launch_error
+from tarantula.fetch.exchange import LocalResourceError, launch_error
 from tarantula.models import Document
 from tarantula.store.liveness import live_collectors
 from tests.sites.drawing import page

@@ -11,7 +11,7 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
-from tarantula.lifecycle.control import extend_item
+from tarantula.lifecycle.supervisor import extend_item
 from tests.sites.drawing import page
 from tests.sites.manners import silence
 from tests.sites.server import Answer, Web

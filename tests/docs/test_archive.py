@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tarantula.archive.diff import items
-from tarantula.archive.diff import text as text_diff
+from tarantula.archive.diff import pages as text_diff
 from tarantula.archive.quality import baseline, indicators, validation
 from tarantula.publications import attention
 from tarantula.publications.config import DEFAULT_ATTENTION_RULES, DEFAULT_INCOMPLETE_RULES

@@ -17,8 +17,8 @@ from tarantula.cli.nouns import NOUNS, load_noun, root_command
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.engine.settings import COLLECTION_SETTINGS
+from tarantula.publications.config import from_toml
 from tarantula.publications.scrapy_settings import INEFFECTIVE_SETTINGS
-from tarantula.publications.toml import from_toml
 from tests.support import documentation
 from tests.support.documentation import PAGES, ROOT
 

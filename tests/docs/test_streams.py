@@ -10,8 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 from tarantula.streams.adapters import ADAPTERS, adapter_named
-from tarantula.streams.categories import categories
-from tarantula.streams.categories.category import Category, FormQuestion
+from tarantula.streams.categories import Category, FormQuestion, categories
 from tarantula.streams.sources.config import SourceConfig, SourceField, parse_source
 from tests.streams.test_relocate import PAIRS, outcome_of
 from tests.support import documentation

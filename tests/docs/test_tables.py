@@ -19,16 +19,16 @@ from tarantula.cli.options import FLAGS
 from tarantula.cli.revisit import miss_text
 from tarantula.core.database import Database
 from tarantula.core.states import ITEM_TRANSITIONS, STATE_MEANINGS, DocumentState, ItemState, Validation
-from tarantula.freshness.plan_summary import ServerPlanSummary, VisitPlanSummary, VisitSummary
+from tarantula.freshness.plan import ServerPlanSummary, VisitPlanSummary, VisitSummary
 from tarantula.freshness.report import Calibration, CalibrationBin, FreshnessEstimate, FreshnessReport
 from tarantula.items import CollectedDocument, FrontierEntry
-from tarantula.links import grammar
+from tarantula.links import link
 from tarantula.links.link import LinkKind
 from tarantula.models import Base
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.patterns import ServerPatterns
-from tarantula.revisit.planning.policies import PLANNING_POLICIES
+from tarantula.revisit.planning import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
 from tarantula.revisit.rates.estimators import estimator_errors
 from tarantula.scope.limits import EXTRA_DEPTH
@@ -156,15 +156,15 @@ def test_steps_past_the_depth_are_those_of_the_code() -> None:
 @pytest.mark.parametrize(
     ("heading", "places"),
     [
-        ("HTML", grammar.HTML),
-        ("SVG", grammar.SVG),
-        ("Sitemaps", grammar.SITEMAP),
-        ("RSS", grammar.RSS),
-        ("Atom", grammar.ATOM),
-        ("Unvisited", grammar.UNVISITED),
+        ("HTML", link.HTML),
+        ("SVG", link.SVG),
+        ("Sitemaps", link.SITEMAP),
+        ("RSS", link.RSS),
+        ("Atom", link.ATOM),
+        ("Unvisited", link.UNVISITED),
     ],
 )
-def test_every_place_of_a_link_is_listed(heading: str, places: grammar.LinkPlaces) -> None:
+def test_every_place_of_a_link_is_listed(heading: str, places: link.LinkPlaces) -> None:
     listed = {
         (element, place.strip("`"), row[2])
         for row in documentation.rows(documentation.section(documentation.read("links.md"), heading))

@@ -11,8 +11,7 @@ import pytest
 
 from tarantula.core.states import DocumentState
 from tarantula.fetch.client import HttpClient
-from tarantula.fetch.errors import DownloadError, InvalidResponse, RefusedByRule
-from tarantula.fetch.exchange import FetchRequest, ResponseHead
+from tarantula.fetch.exchange import DownloadError, FetchRequest, InvalidResponse, RefusedByRule, ResponseHead
 from tests.sites.raw import Handler, Peer, RawServer, answering, repeating, then_waiting
 from tests.support.fetches import LOCAL, RUNNERS, Runner, fetch, fetch_all
 from tests.support.waits import TIMEOUT_SECONDS, eventually_here

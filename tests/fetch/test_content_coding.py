@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.fetch.content_coding import DECOMPRESSORS, decode_body
-from tarantula.fetch.errors import BodyTooLarge
+from tarantula.fetch.exchange import BodyTooLarge
 from tests.sites.raw import RawServer, answering
 from tests.support.fetches import fetch
 

@@ -8,10 +8,9 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical
 from tarantula.fetch.egress import UNRESTRICTED, AddressKind, EgressPolicy, NamedAddress, address_kind
-from tarantula.fetch.errors import PrivateAddress, ServerUnreachable
-from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.exchange import FetchRequest, PrivateAddress, ServerUnreachable
 from tarantula.publications.config import read_config
-from tarantula.store.publication_scope import egress_policy
+from tarantula.store.server_settings import egress_policy
 from tests.sites.raw import RawServer, repeating
 from tests.support.fetches import LOCAL, fetch, fetch_all
 

@@ -18,9 +18,10 @@ import pytest
 from tarantula.core.states import DocumentState
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import (
+from tarantula.fetch.exchange import (
     BodyTooLarge,
     DownloadError,
+    FetchRequest,
     FetchTimeout,
     InvalidRequest,
     InvalidResponse,
@@ -28,11 +29,11 @@ from tarantula.fetch.errors import (
     NoStatusCode,
     PrivateAddress,
     RefusedByRule,
+    ResponseHead,
     ServerUnreachable,
     TruncatedBody,
     local_resource_error,
 )
-from tarantula.fetch.exchange import FetchRequest, ResponseHead
 from tests.sites.raw import Handler, Peer, RawServer, answering, then_waiting
 from tests.sites.server import Answer, Web
 from tests.support.fetches import LOCAL, RUNNERS, Runner, fetch

@@ -12,9 +12,8 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.fetch import names
-from tarantula.fetch.errors import ServerUnreachable
-from tarantula.fetch.names import NameLookup, has_dns_only, look_up
-from tarantula.fetch.resolver import Resolver
+from tarantula.fetch.exchange import ServerUnreachable
+from tarantula.fetch.names import NameLookup, Resolver, has_dns_only, look_up
 from tests.sites.name_server import NXDOMAIN, SERVFAIL, NameServer
 from tests.support.fetches import RUNNERS, Runner
 from tests.support.waits import eventually_here
@@ -96,7 +95,7 @@ def test_three_hundred_dead_names_delay_no_other() -> None:
 def test_old_addresses_are_used_while_the_name_servers_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         resolver = Resolver(NameLookup([server.address]))
-        monkeypatch.setattr("tarantula.fetch.resolver.CACHE_SECONDS", 0.0)
+        monkeypatch.setattr("tarantula.fetch.names.CACHE_SECONDS", 0.0)
         assert await resolver.addresses("live.example") == ["127.0.0.7"]
         server.names["live.example"] = SERVFAIL
         assert await resolver.addresses("live.example") == ["127.0.0.7"]

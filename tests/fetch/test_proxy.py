@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import InvalidRequest, PrivateAddress, ServerUnreachable
-from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.exchange import FetchRequest, InvalidRequest, PrivateAddress, ServerUnreachable
 from tarantula.fetch.request import parse_proxy
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering, repeating

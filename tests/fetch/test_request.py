@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.fetch.errors import InvalidRequest
-from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.exchange import FetchRequest, InvalidRequest
 from tarantula.fetch.request import write_request
 
 

@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from tarantula.fetch import resolver as resolve
-from tarantula.fetch.errors import ServerUnreachable
-from tarantula.fetch.resolver import Resolver
+from tarantula.fetch import names as resolve
+from tarantula.fetch.exchange import ServerUnreachable
+from tarantula.fetch.names import Resolver
 from tests.sites.raw import RawServer, answering
 from tests.support.fetches import fetch
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import FetchRequest
+from tarantula.fetch.exchange import DownloadError, FetchRequest
 from tarantula.fetch.response import ResponseReader
 
 OK = b"HTTP/1.1 200 OK\r\n"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tarantula.fetch.errors import FetchTimeout, ServerUnreachable
+from tarantula.fetch.exchange import FetchTimeout, ServerUnreachable
 from tests.sites.certificates import certificate, server_context
 from tests.sites.raw import Peer, RawServer, answering
 from tests.support.fetches import RUNNERS, Runner, fetch

@@ -14,11 +14,10 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.freshness.limits import horizon_of
-from tarantula.freshness.plan import VisitPlan, plan_visits
-from tarantula.freshness.plan_summary import VisitPlanSummary, summarize_plan
+from tarantula.freshness.plan import VisitPlan, VisitPlanSummary, plan_visits, summarize_plan
 from tarantula.models import Document, Item, Server
 from tarantula.publications import registry
-from tarantula.revisit.planning.policies import PLANNING_POLICIES
+from tarantula.revisit.planning import PLANNING_POLICIES
 from tarantula.revisit.policies import POLICIES
 from tarantula.store import server_settings
 from tests.support.visited_publications import Sight, Sights, collected, days, publish

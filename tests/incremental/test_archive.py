@@ -14,7 +14,7 @@ from tarantula.archive.diff.items import ItemComparison, UrlCounts
 from tarantula.archive.export.exporter import ExportFormat, export_item
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.quality.indicators import compute_indicators
-from tarantula.archive.replay.content import ReplayContent, displayed_content
+from tarantula.archive.replay import ReplayContent, displayed_content
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.states import ItemState

@@ -15,7 +15,7 @@ import pytest
 from tarantula.archive.diff.items import ItemComparison, UrlCounts
 from tarantula.archive.export.exporter import ExportFormat, export_item
 from tarantula.archive.quality.indicators import load_indicators
-from tarantula.archive.replay.content import path_of_document
+from tarantula.archive.replay import path_of_document
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.removal import remove_item

@@ -23,12 +23,17 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.freshness.limits import MIN_PAUSE_SECONDS
-from tarantula.incremental.plan import PlannedVisit, planned_visits
+from tarantula.incremental import PlannedVisit, planned_visits
 from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.revisit.model import Floats
-from tarantula.revisit.planning.policies import DEFAULT_POLICY, PLANNING_POLICIES
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness
+from tarantula.revisit.planning import (
+    DEFAULT_POLICY,
+    PLANNING_POLICIES,
+    PerServerLimits,
+    UncertainPages,
+    expected_freshness,
+)
 from tests.sites.weekly import WeeklyWeb, rates_of
 from tests.support.crawls import collect, describe, wait_until
 from tests.support.incremental_items import begin_collecting, bring_forward, end_of, prepare, visits_of

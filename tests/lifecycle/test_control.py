@@ -12,9 +12,9 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ItemState
-from tarantula.lifecycle.control import extend_item, stop_item
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import remove_item
+from tarantula.lifecycle.supervisor import extend_item, stop_item
 from tarantula.models import Document, Item, LinkRow, Publication, Server
 from tests.support.command_result import Tarantula
 from tests.support.item_lifecycles import NOON, change, finish_documents, item, join, new_item

@@ -11,8 +11,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.lifecycle import fixity_schedule
-from tarantula.lifecycle.fixity_schedule import FixitySchedule
+from tarantula.lifecycle import verification
+from tarantula.lifecycle.verification import FixitySchedule
 from tarantula.models import Item, WarcFile, WarcFileState
 from tarantula.store.listings import find_item
 from tests.support.archived_items import archive, page
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_opened_does_not_stop_the_others(
 def test_the_thread_reads_files_and_one_of_two_daemons_does_it(
     sqlite: Database, config: Config, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fixity_schedule, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(verification, "POLL_SECONDS", 0.01)
     urns = archived(sqlite, config)
     with FixitySchedule(with_period(config, "1d"), sqlite) as first:
         eventually(lambda: None not in checks(sqlite).values())

@@ -13,7 +13,7 @@ from socket import gethostname
 import pytest
 from sqlalchemy import select
 
-from tarantula.archive.mirror.workspace import MirrorWorkspace
+from tarantula.archive.mirror.copier import MirrorWorkspace
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError

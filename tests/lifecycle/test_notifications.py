@@ -11,9 +11,9 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.lifecycle.control import stop_item
 from tarantula.lifecycle.coordinator import complete_item
 from tarantula.lifecycle.notifications import check_notify_addresses, send_item_notices
+from tarantula.lifecycle.supervisor import stop_item
 from tarantula.publications.config import read_config
 from tarantula.publications.notifications import FIRST_RETRY_PAUSE, MAX_TRIES
 from tests.sites.listener import Listener

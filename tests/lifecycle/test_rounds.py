@@ -8,11 +8,10 @@ from queue import SimpleQueue
 import pytest
 from sqlalchemy import select
 
-from tarantula.core.clock import CONFIRM_SECONDS, SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.lifecycle.daemon import Coordinator
-from tarantula.lifecycle.rounds import DaemonClock, EveryRound, Rounds
+from tarantula.core.times import CONFIRM_SECONDS, SteadyClock
+from tarantula.lifecycle.daemon import Coordinator, DaemonClock, EveryRound, Rounds
 from tarantula.models import Item
 from tests.support.crawls import describe
 from tests.support.item_lifecycles import NOON, FakeStarter, change, item

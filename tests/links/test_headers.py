@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tarantula.links.headers import header_links
+from tarantula.links.extract import header_links
 from tarantula.links.link import Link, LinkKind
 
 URL = "http://a.test/dir/page.html"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tarantula.core.urls import canonical, is_web, resolve
 from tarantula.links.extract import EXTRACTORS, extract_links
 from tarantula.links.link import Link, LinkKind
-from tarantula.links.resolve import absolute_links
-from tarantula.links.values import SPACE
+from tarantula.links.values import SPACE, absolute_links
 
 PAGE = "http://a.test/dir/page.html?q=/x"
 MEDIA_TYPES = [None, *EXTRACTORS, "application/atom+xml", "application/octet-stream", "text/plain"]

@@ -9,7 +9,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.publications import document_types
 from tarantula.publications.config import read_config
 from tarantula.publications.fields import check_type
-from tarantula.store.publication_scope import wanted_types
+from tarantula.store.server_settings import wanted_types
 
 
 def test_some_sixty_types_arrive_with_their_extensions(database: Database) -> None:

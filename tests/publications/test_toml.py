@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.publications.config import PublicationConfig, read_config
-from tarantula.publications.toml import from_toml, to_toml
+from tarantula.publications.config import PublicationConfig, from_toml, read_config, to_toml
 
 names = st.from_regex(r"[a-z0-9_][a-z0-9_.-]{0,20}", fullmatch=True).filter(lambda name: name != "publication")
 texts = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]))
@@ -83,7 +82,7 @@ def test_files_that_cannot_be_read(text: str, sentence: str) -> None:
 
 
 def test_a_long_file_that_takes_very_long_does_not_hold_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tarantula.publications.toml.PARSER_SECONDS", 1.0)
+    monkeypatch.setattr("tarantula.publications.config.PARSER_SECONDS", 1.0)
     before = time.process_time()
     with pytest.raises(TarantulaError, match="takes too long to read"):
         from_toml("a" + ".a" * 200_000 + " = 1")

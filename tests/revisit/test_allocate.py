@@ -11,10 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
+from tarantula.revisit import phases
 from tarantula.revisit.changes import ChangeLaw, Laws, freshness_by_law
-from tarantula.revisit.model import Ints, ModelReading, even_freshness_of_pages, visit_gain, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
+from tarantula.revisit.model import (
+    Ints,
+    ModelReading,
+    Pages,
+    VisitLimits,
+    even_freshness_of_pages,
+    visit_gain,
+    weighted_mean,
+)
 
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))
 HASTY = 5e3
@@ -45,7 +52,7 @@ def test_greedy_allocation_beats_every_other(
 ) -> None:
     pages = Pages.of(rates, [0, 1, 0, 1], weights)
     limits = VisitLimits(horizon=10.0, politeness=3.0, visits=visits)
-    found = allocate.allocate_politely(pages, limits, reading, laws)
+    found = phases.allocate_politely(pages, limits, reading, laws)
     assert found.sum() <= visits
     assert found[:2].sum() <= 3
     assert found[2:].sum() <= 3
@@ -98,7 +105,7 @@ def test_head_start_gives_the_same_result_as_greedy(
     count = len(rates)
     pages = Pages.of(rates, servers[:count], [*weights[: count - 1], 1.0])
     limits = VisitLimits(20.0, politeness, visits)
-    found, wanted = allocate.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading)
+    found, wanted = phases.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading)
     if HASTY in rates:
         # The gains agree up to rounding; which of equal pages gets more visits is left open.
         assert found.sum() == wanted.sum()
@@ -114,22 +121,22 @@ def test_head_start_is_right_with_sampled_prices(reading: ModelReading, visits: 
     chance = np.random.default_rng(3)
     pages = Pages.of(chance.uniform(0.0, 2.0, 5_000) ** 4, chance.integers(0, 3, 5_000), chance.pareto(1.0, 5_000))
     limits = VisitLimits(100.0, 0.05, visits)
-    assert np.array_equal(allocate.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading))
+    assert np.array_equal(phases.allocate_politely(pages, limits, reading), one_by_one(pages, limits, reading))
 
 
 @READINGS
 def test_impolite_allocation_limits_only_the_total(reading: ModelReading) -> None:
     pages = Pages.of([1.0, 1.0, 0.001], [0, 0, 1])
     limits = VisitLimits(horizon=10.0, politeness=5.0, visits=8)
-    assert allocate.allocate_politely(pages, limits, reading)[:2].sum() == 2
-    assert allocate.allocate_impolitely(pages, limits, reading)[:2].sum() > 2
+    assert phases.allocate_politely(pages, limits, reading)[:2].sum() == 2
+    assert phases.allocate_impolitely(pages, limits, reading)[:2].sum() > 2
 
 
 @READINGS
 def test_rates_of_zero_and_infinity_are_handled(reading: ModelReading) -> None:
     pages = Pages.of([0.0, np.inf, 0.1], [0, 0, 3])
     limits = VisitLimits(horizon=100.0, politeness=10.0, visits=1000)
-    visits = allocate.allocate_politely(pages, limits, reading)
+    visits = phases.allocate_politely(pages, limits, reading)
     assert np.isfinite(worth(visits, pages, limits, reading))
     assert visits[2] == 10
     assert visits[1] == 0
@@ -137,7 +144,7 @@ def test_rates_of_zero_and_infinity_are_handled(reading: ModelReading) -> None:
 
 def test_a_million_pages_on_one_server_share_its_visits() -> None:
     pages = Pages.of(np.full(1_000_000, 1e-5), np.zeros(1_000_000, dtype=int))
-    visits = allocate.allocate_politely(pages, VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH)
+    visits = phases.allocate_politely(pages, VisitLimits(86400.0, 15.0, 10**9), ModelReading.FRESH)
     assert (visits.sum(), visits.max()) == (5760, 1)
 
 

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tarantula.revisit import phases
 from tarantula.revisit.bounds import most_paid, page_surplus, polite_bound, weak_politeness
 from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, synthetic_pages, zipf_shares
-from tarantula.revisit.model import Floats, ModelReading, even_freshness_of_pages, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
+from tarantula.revisit.model import Floats, ModelReading, Pages, VisitLimits, even_freshness_of_pages, weighted_mean
 from tarantula.revisit.policies import psp, slotted
 from tarantula.revisit.schedule import schedule_staleness
 from tarantula.revisit.simulator.simulation import SimulatedWeb, dispatched_schedule
@@ -127,9 +126,7 @@ def test_policies_are_not_below_the_bound_and_it_is_at_least_wp(
     limits = VisitLimits(100.0, politeness, visits)
     for reading in ModelReading:
         bound = polite_bound(pages, limits, reading)
-        even = even_freshness_of_pages(
-            allocate.allocate_politely(pages, limits, reading), pages.changes(100.0), reading
-        )
+        even = even_freshness_of_pages(phases.allocate_politely(pages, limits, reading), pages.changes(100.0), reading)
         assert 1.0 - weighted_mean(even, pages.weights) <= bound + 1e-12
         assert bound <= schedule_staleness(slotted(pages, limits, reading), pages, limits, reading) + 1e-12
 
@@ -147,7 +144,7 @@ def test_a_server_that_is_full_to_the_last_moment_keeps_the_bound(visits: int) -
 @pytest.mark.parametrize(("documents", "near"), [(600, 0.2), (5_000, 0.05), (20_000, 0.05)])
 def test_slotted_is_close_to_the_bound(documents: int, near: float) -> None:
     pages = synthetic_pages(documents, 1, 1.0, 0.01 / 3600, 1 / 3600)
-    visits = allocate.allocate_politely(pages, DAY, ModelReading.FRESH)
+    visits = phases.allocate_politely(pages, DAY, ModelReading.FRESH)
     old = 1.0 - weighted_mean(
         even_freshness_of_pages(visits, pages.changes(DAY.horizon), ModelReading.FRESH), pages.weights
     )

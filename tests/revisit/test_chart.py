@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.experiments.chart import BOTTOM, HEIGHT, LABEL_SPACING, ChartLine, LineChart, line_chart_svg
+from tarantula.revisit.experiments.figures import BOTTOM, HEIGHT, LABEL_SPACING, ChartLine, LineChart, line_chart_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tarantula.revisit.phases.dispatch import dispatch_queues, next_ready_time, rest_server, take_server
+from tarantula.revisit.phases import dispatch_queues, next_ready_time, rest_server, take_server
 from tarantula.revisit.schedule import Schedule
 
 SCHEDULE = Schedule(np.array([5.0, 6.0, 30.0, 4.0, 8.0]), np.array([0, 1, 0, 2, 3]), np.array([0, 3, 3, 5]))

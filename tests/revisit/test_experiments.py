@@ -11,9 +11,8 @@ from tarantula.revisit.bounds import BOUNDS, all_bounds
 from tarantula.revisit.changes import ChangeLaw
 from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, run_experiment
 from tarantula.revisit.experiments.figures import experiment_variants, measure_staleness
-from tarantula.revisit.model import ModelReading
-from tarantula.revisit.pages import VisitLimits
-from tarantula.revisit.planning.policies import PLANNING_POLICIES, policy_for_known_rates
+from tarantula.revisit.model import ModelReading, VisitLimits
+from tarantula.revisit.planning import PLANNING_POLICIES, policy_for_known_rates
 from tarantula.revisit.policies import POLICIES
 
 # The baseline's documents per server and visits per document, on a hundredth of the servers.

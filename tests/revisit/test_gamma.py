@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from scipy.special import digamma
 
 from tarantula.revisit.model import Floats
-from tarantula.revisit.rates.estimators import most_likely_rates
-from tarantula.revisit.rates.gamma import change_probabilities, nearest_gamma
+from tarantula.revisit.rates.estimators import change_probabilities, most_likely_rates, nearest_gamma
 
 SHAPES = st.sampled_from([0.25, 0.5, 1.0, 2.0, 8.0, 16.0])
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tarantula.revisit.rates.last_modified import LastModifiedRecord, LastModifiedTrust
-from tarantula.revisit.rates.observations import Observations, visit_pairs
+from tarantula.revisit.rates.history import LastModifiedRecord, LastModifiedTrust, Observations, visit_pairs
 
 DAY = 86_400.0
 

@@ -14,9 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.revisit.online import visit_indexes as index_of_known
-from tarantula.revisit.planning.policies import PLANNING_POLICIES, aged, lasting, uniform
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, longest_gap
-from tarantula.revisit.rates.gamma import gamma_visit_index
+from tarantula.revisit.planning import (
+    PLANNING_POLICIES,
+    PerServerLimits,
+    UncertainPages,
+    aged,
+    lasting,
+    longest_gap,
+    uniform,
+)
+from tarantula.revisit.rates.estimators import gamma_visit_index
 from tests.support.revisit_worlds import DAY, WORLDS, Kept, best, pages_of, pauses_of
 
 FULL = "TARANTULA_FULL_SIZE" in os.environ

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tarantula.revisit import phases
 from tarantula.revisit.experiments.experiment import synthetic_pages
-from tarantula.revisit.model import ModelReading, even_freshness_of_pages
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import even_visits, merge_visits, server_slots
+from tarantula.revisit.model import ModelReading, Pages, VisitLimits, even_freshness_of_pages
+from tarantula.revisit.phases import even_visits, merge_visits, server_slots
 from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
 
 READINGS = pytest.mark.parametrize("reading", list(ModelReading))
@@ -76,7 +75,7 @@ def test_schedule_freshness_matches_a_sampled_clock(reading: ModelReading) -> No
 def test_merging_costs_little_and_even_visits_are_a_bound() -> None:
     pages = synthetic_pages(20_000, 40, 1.0, 0.01 / 3600, 1 / 3600)
     limits = VisitLimits(86400.0, 15.0, 10**6)
-    visits = allocate.allocate_politely(pages, limits, ModelReading.FRESH)
+    visits = phases.allocate_politely(pages, limits, ModelReading.FRESH)
     merged = schedule_staleness(
         merge_visits(visits, pages, limits, ModelReading.FRESH), pages, limits, ModelReading.FRESH
     )

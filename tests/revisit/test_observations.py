@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.revisit.rates.observations import (
+from tarantula.revisit.rates.history import (
     FIRST_BODY,
     GONE,
     NO_OBSERVATION,

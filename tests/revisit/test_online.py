@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tarantula.revisit.bounds import optimal_frequencies, steady_freshness
 from tarantula.revisit.experiments.experiment import synthetic_pages, zipf_shares
-from tarantula.revisit.model import gap_worth, weighted_mean
+from tarantula.revisit.model import Pages, VisitLimits, gap_worth, weighted_mean
 from tarantula.revisit.online import OnlinePolicy, run_online_policy, visit_indexes
-from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
-from tarantula.revisit.pages import Pages, VisitLimits
 from tarantula.revisit.rates.estimators import RatePrior
 
 HOUR, DAY = 3600.0, 86400.0

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tarantula.revisit import phases
+from tarantula.revisit.bounds import optimal_frequencies, steady_freshness
 from tarantula.revisit.experiments.experiment import synthetic_pages
-from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
+from tarantula.revisit.model import ModelReading, Pages, VisitLimits, even_freshness_of_pages, weighted_mean
 from tarantula.revisit.online import visit_indexes
-from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
 
 
 @pytest.mark.parametrize("visits", [20_000, 10**9])
@@ -22,7 +21,7 @@ def test_limits_are_used_fully_and_whole_visits_come_close(visits: int) -> None:
     assert best.frequencies.sum() * limits.horizon == pytest.approx(min(visits, 20 * 5760), rel=1e-6)
     assert of_servers.max() <= (1 + 1e-9) / limits.politeness
     fresh = weighted_mean(steady_freshness(pages, best.frequencies), pages.weights)
-    whole = allocate.allocate_politely(pages, limits, ModelReading.STEADY)
+    whole = phases.allocate_politely(pages, limits, ModelReading.STEADY)
     wholly = weighted_mean(
         even_freshness_of_pages(whole, pages.changes(limits.horizon), ModelReading.STEADY), pages.weights
     )

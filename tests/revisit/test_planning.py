@@ -12,11 +12,20 @@ from scipy.integrate import quad
 
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.model import Floats, Ints, weighted_mean
-from tarantula.revisit.planning.policies import PLANNING_POLICIES, aged, allocate_aged, planning_policy, uniform
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
-from tarantula.revisit.planning.uncertain_pages import fresh_seconds_with_visits as worth_of
+from tarantula.revisit.planning import (
+    PLANNING_POLICIES,
+    PerServerLimits,
+    UncertainPages,
+    aged,
+    allocate_aged,
+    expected_freshness,
+    planning_policy,
+    uniform,
+    visit_gaps,
+)
+from tarantula.revisit.planning import fresh_seconds_with_visits as worth_of
 from tarantula.revisit.policies import POLICIES
-from tarantula.revisit.rates.gamma import (
+from tarantula.revisit.rates.estimators import (
     change_probabilities,
     gamma_fresh_seconds,
     gamma_fresh_seconds_after,

@@ -8,18 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.rates.estimates import EstimateBasis, RateEstimates, estimate_rates
+from tarantula.revisit.rates.estimates import DEFAULT_PRIOR, EstimateBasis, RateEstimates, estimate_rates
 from tarantula.revisit.rates.estimators import (
     ObservedVisit,
     RatePrior,
+    change_probabilities,
     most_likely_rate,
     most_likely_rates,
     rate_of_visits,
 )
-from tarantula.revisit.rates.gamma import change_probabilities
-from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
-from tarantula.revisit.rates.observations import Observations
-from tarantula.revisit.rates.priors import DEFAULT_PRIOR
+from tarantula.revisit.rates.history import HistoryBuilder, Observations, PagesToRevisit
 
 DAY = 86_400.0
 GAPS = st.floats(1e-3, 1e9)

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.changes import ChangeLaw, draw_laws, first_change, generator_states, next_change
 from tarantula.revisit.experiments.experiment import SyntheticWeb
-from tarantula.revisit.model import ModelReading
-from tarantula.revisit.pages import Pages, VisitLimits
+from tarantula.revisit.model import ModelReading, Pages, VisitLimits
 from tarantula.revisit.policies import POLICIES, psp
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.simulator.event_loop import SimulationEvent

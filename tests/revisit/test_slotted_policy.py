@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tarantula.revisit import phases
 from tarantula.revisit.bounds import polite_bound
 from tarantula.revisit.experiments.experiment import Experiment, SyntheticWeb, ValueRange, synthetic_pages, zipf_shares
 from tarantula.revisit.experiments.figures import FIGURES, THETAS, ExperimentFigure
-from tarantula.revisit.model import ModelReading, even_freshness_of_pages, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases import allocate
-from tarantula.revisit.phases.merge import merge_visits
+from tarantula.revisit.model import ModelReading, Pages, VisitLimits, even_freshness_of_pages, weighted_mean
+from tarantula.revisit.phases import merge_visits
 from tarantula.revisit.policies import psp, slotted, swap_neighbours
 from tarantula.revisit.schedule import schedule_freshness, schedule_staleness
 from tarantula.revisit.simulator.simulation import dispatched_schedule
@@ -37,7 +36,7 @@ def world(documents: int, servers: int, *, weighed: bool) -> Pages:
 
 def excesses(pages: Pages, limits: VisitLimits, reading: ModelReading) -> tuple[float, float, float]:
     """Return the staleness of WP, and the excess of MERGE and of the slotted policy over it."""
-    visits = allocate.allocate_politely(pages, limits, reading)
+    visits = phases.allocate_politely(pages, limits, reading)
     bound = 1.0 - weighted_mean(even_freshness_of_pages(visits, pages.changes(limits.horizon), reading), pages.weights)
     merged = schedule_staleness(merge_visits(visits, pages, limits, reading), pages, limits, reading)
     return bound, merged - bound, schedule_staleness(slotted(pages, limits, reading), pages, limits, reading) - bound
@@ -58,7 +57,7 @@ def test_slotted_is_never_worse_than_merge_and_never_impolite(
     pages = Pages.of(rates, servers[: len(rates)], [*weights[: len(rates) - 1], 1.0])
     limits = VisitLimits(30.0, politeness, visits)
     schedule = slotted(pages, limits, reading)
-    counts = allocate.allocate_politely(pages, limits, reading)
+    counts = phases.allocate_politely(pages, limits, reading)
     merged = merge_visits(counts, pages, limits, reading)
     assert schedule.closest() >= politeness
     assert np.all((schedule.times >= 0) & (schedule.times <= limits.horizon))
@@ -131,7 +130,7 @@ def test_the_baseline_at_full_size(reading: ModelReading, weighed: bool) -> None
     pages, limits = world.pages(), BASELINE.limits()
     slotted(Pages.of(np.full(9, 1e-4), np.zeros(9, dtype=int)), limits, reading)
     began = process_time()
-    allocate.allocate_politely(pages, limits, reading)
+    phases.allocate_politely(pages, limits, reading)
     allocated = process_time()
     slotted(pages, limits, reading)
     planned = process_time()

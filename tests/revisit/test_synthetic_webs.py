@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 
 from tarantula.core.errors import TarantulaError
+from tarantula.revisit import phases
 from tarantula.revisit.experiments.experiment import SyntheticWeb, zipf_values
-from tarantula.revisit.model import ModelReading
-from tarantula.revisit.pages import VisitLimits
-from tarantula.revisit.phases import allocate
-from tarantula.revisit.planning.policies import policy_for_known_rates
+from tarantula.revisit.model import ModelReading, VisitLimits
+from tarantula.revisit.planning import policy_for_known_rates
 from tarantula.revisit.policies import POLICIES
 
 DRAWS = np.linspace(0.0, 1.0, 100_001)
@@ -40,11 +39,11 @@ def test_another_seed_gives_another_web() -> None:
 
 def test_policies_share_the_cached_allocation() -> None:
     pages, limits = SyntheticWeb(documents=50, servers=3).pages(), VisitLimits(3_600.0, 15.0, 100)
-    found = allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH)
-    assert allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.FRESH) is found
-    assert allocate.cached_allocation(allocate.allocate_politely, pages, limits, ModelReading.STEADY) is not found
-    fewer = allocate.cached_allocation(
-        allocate.allocate_politely, pages, VisitLimits(3_600.0, 15.0, 10), ModelReading.STEADY
+    found = phases.cached_allocation(phases.allocate_politely, pages, limits, ModelReading.FRESH)
+    assert phases.cached_allocation(phases.allocate_politely, pages, limits, ModelReading.FRESH) is found
+    assert phases.cached_allocation(phases.allocate_politely, pages, limits, ModelReading.STEADY) is not found
+    fewer = phases.cached_allocation(
+        phases.allocate_politely, pages, VisitLimits(3_600.0, 15.0, 10), ModelReading.STEADY
     )
     assert fewer.sum() == 10
 

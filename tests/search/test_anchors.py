@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tarantula.core.errors import TarantulaError
-from tarantula.search.ranks import anchors as module
-from tarantula.search.ranks.anchors import (
+from tarantula.search.ranks import ranking as module
+from tarantula.search.ranks.ranking import (
     GENERIC_ANCHORS,
     LONGEST_ANCHOR_TEXT,
     MOST_NAMED_PAGES,

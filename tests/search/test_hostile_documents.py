@@ -19,7 +19,7 @@ from tarantula.lifecycle.removal import remove_item
 from tarantula.models import ReadText, SkippedText
 from tarantula.search.index.updater import IndexUpdater, request_rereading
 from tarantula.search.texts.content import IN_PROCESS_BYTES, extract_text
-from tarantula.store.skipped_texts import skipped_documents
+from tarantula.store.document_query import skipped_documents
 from tests.search.test_index_updater import LIBRARY, catch_up, find, tell, urls
 from tests.support.archived_items import BASE, archive
 from tests.support.command_result import Tarantula

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tarantula.search.ranks.pagerank import pagerank, score_weights
+from tarantula.search.ranks.graph import pagerank, score_weights
 
 WEBS = st.integers(1, 12).flatmap(
     lambda pages: st.tuples(

@@ -14,8 +14,8 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.models import Item
 from tarantula.services import documents, items, servers
+from tarantula.services.context import read_cursor, write_cursor
 from tarantula.services.documents import DocumentFilters
-from tarantula.services.pagination import read_cursor, write_cursor
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.store.test_server_settings import BASE, OTHER, item_with

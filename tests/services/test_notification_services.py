@@ -16,8 +16,13 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications.fields import apprise_plugin
-from tarantula.publications.notification_services import SERVICES, check_service, make_address
-from tarantula.publications.notifications import NotificationMessage, send_message
+from tarantula.publications.notifications import (
+    SERVICES,
+    NotificationMessage,
+    check_service,
+    make_address,
+    send_message,
+)
 from tarantula.services import publications
 from tarantula.services.context import ServiceContext
 from tarantula.services.notifications import send_trial

@@ -16,9 +16,8 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.publications import registry
-from tarantula.publications.config import read_config
+from tarantula.publications.config import read_config, to_toml
 from tarantula.publications.scrapy_settings import WEB_SETTINGS
-from tarantula.publications.toml import to_toml
 from tarantula.services import publications
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources

@@ -16,7 +16,7 @@ from tarantula.lifecycle.schedule import create_item_now
 from tarantula.models import AuditEntry, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.services import processes, publications
+from tarantula.services import machines, publications
 from tarantula.services.context import ServiceContext
 from tarantula.store import listings, server_settings
 from tarantula.store.database import open_database
@@ -176,7 +176,7 @@ def test_collect_now_works_without_a_daemon_and_once_at_a_time(
 
 def _is_at_work(context: ServiceContext, urn: str) -> bool:
     try:
-        processes.check_free(context, urn)
+        machines.check_free(context, urn)
     except ConflictError:
         return True
     return False

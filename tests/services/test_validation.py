@@ -7,7 +7,7 @@ from sqlalchemy import select
 
 from tarantula.accounts.roles import NotAllowed, Role
 from tarantula.archive.quality.indicators import store_indicators
-from tarantula.archive.quality.review_list import MAX_PER_REASON, ReviewReason
+from tarantula.archive.quality.validation import MAX_PER_REASON, ReviewReason
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError

@@ -21,7 +21,7 @@ from tarantula.archive.export.exporter import ExportFormat, export_item
 from tarantula.archive.export.wacz import WaczExporter
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.archive.mirror.copier import WITHHELD_NOTICE
-from tarantula.archive.replay.pages import replay_pages
+from tarantula.archive.replay import replay_pages
 from tarantula.archive.withheld_files import WithholdingFollower
 from tarantula.core.config import Config
 from tarantula.core.database import Database

@@ -14,8 +14,7 @@ from scrapy.http import Response
 
 from tarantula.core.states import DocumentState
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import RefusedByRule
-from tarantula.fetch.exchange import ResponseHead
+from tarantula.fetch.exchange import RefusedByRule, ResponseHead
 
 HANDLER = "tarantula.engine.downloader.ExchangeDownloadHandler"
 SETTINGS = {

@@ -9,8 +9,7 @@ import pytest
 from sqlalchemy import select, text, update
 
 from tarantula.core import database as core_database
-from tarantula.core.database import Database
-from tarantula.core.database_errors import translate_errors
+from tarantula.core.database import Database, translate_errors
 from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.models import Collector, Document, Item
 from tarantula.store import leases as module

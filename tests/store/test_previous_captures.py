@@ -17,10 +17,10 @@ from tarantula.items import FrontierEntry, PreviousCapture
 from tarantula.lifecycle.removal import remove_item
 from tarantula.models import Document
 from tarantula.publications.config import PublicationConfig, read_config
+from tarantula.store.captures import PreviousCaptures, headers_to_keep, restore_unmodified
 from tarantula.store.commit_group import FinishedDocument
 from tarantula.store.documents import DocumentOutcome
 from tarantula.store.listings import find_item
-from tarantula.store.previous_captures import PreviousCaptures, headers_to_keep, restore_unmodified
 from tarantula.store.warc_reader import DamagedRecord
 from tests.support.archived_items import BASE, SENT, archive, page
 from tests.support.deposit import BEGAN

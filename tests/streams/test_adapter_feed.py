@@ -6,8 +6,15 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tarantula.streams.adapters.base import AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.rows import MOST_SEEN_ROWS, NewsRow, unseen_rows
+from tarantula.streams.adapters.base import (
+    MOST_SEEN_ROWS,
+    AdapterMemory,
+    NewsRow,
+    SourceReading,
+    SourceResponse,
+    UnreadableResponse,
+    unseen_rows,
+)
 from tests.support.stream_answers import NOW, reading, source
 
 PLACES = {"title": {"part": "title"}, "link": {"part": "link"}, "summary": {"part": "summary"}}

@@ -9,7 +9,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.registry import ComponentError
 from tarantula.streams.adapters import ADAPTERS, SETTING, adapter_named, adapter_names, has_news
 from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, SourceReading, SourceResponse
-from tarantula.streams.picker.offers import adapter_for_response, offers_of
+from tarantula.streams.picker.draft import adapter_for_response, offers_of
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.suggestions import FieldSuggestion, RowChoice, SuggestionGroup
 from tests.support.stream_answers import URL

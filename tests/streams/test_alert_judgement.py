@@ -11,7 +11,7 @@ from tarantula.core.errors import ConflictError, NotFoundError, TarantulaError
 from tarantula.models import Alert, AlertMemory
 from tarantula.streams.alerts import judge
 from tarantula.streams.alerts import registry as alerts
-from tarantula.streams.ingest.source_edit import edit_source
+from tarantula.streams.ingest.type_change import edit_source
 from tarantula.streams.sources import registry
 from tests.support.alerts import BEGIN, came, change, come, firings, new_alert, new_source, stored, wait
 

@@ -12,7 +12,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Event
 from tarantula.streams.alerts.condition_text import parse_rule
-from tarantula.streams.alerts.memory import SeenValue, WatchMemory
+from tarantula.streams.alerts.evaluate import SeenValue, WatchMemory
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch
 from tests.support.alert_writer import value
 from tests.support.alerts import BEGIN, SECOND, firings, new_alert, new_source

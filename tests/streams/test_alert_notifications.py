@@ -14,7 +14,7 @@ from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUS
 from tarantula.streams.alerts import send_notifications
 from tarantula.streams.alerts.notifications import _claim
 from tarantula.streams.alerts.registry import delivery_problem
-from tarantula.streams.ingest.source_edit import edit_source
+from tarantula.streams.ingest.type_change import edit_source
 from tests.sites.listener import Listener
 from tests.sites.mailbox import Mailbox
 from tests.support.alerts import BEGIN, change, come, firings, new_alert, new_source

@@ -25,7 +25,7 @@ from tarantula.streams.alerts.condition import (
     leaf_conditions,
 )
 from tarantula.streams.alerts.condition_text import parse_rule
-from tarantula.streams.alerts.memory import MAX_TRAIL_VALUES, SeenValue, WatchMemory
+from tarantula.streams.alerts.evaluate import MAX_TRAIL_VALUES, SeenValue, WatchMemory
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring
 from tests.support.alert_reference import SIGNS, Model, Story
 

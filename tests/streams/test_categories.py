@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tarantula.core.errors import NotFoundError, TarantulaError
-from tarantula.streams.categories import categories, category_named
-from tarantula.streams.categories.category import form_questions, source_from_answers
+from tarantula.streams.categories import categories, category_named, form_questions, source_from_answers
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tests.support.stream_answers import reading, texts
 

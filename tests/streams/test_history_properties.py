@@ -14,8 +14,8 @@ from hypothesis import strategies as draw
 
 from tarantula.core.database import Database
 from tarantula.streams.history import aggregate_levels, apply_retention, chart_points, store_events_with_result
-from tarantula.streams.history.buckets import BucketCalendar
-from tarantula.streams.ingest.source_edit import edit_source
+from tarantula.streams.history.levels import BucketCalendar
+from tarantula.streams.ingest.type_change import edit_source
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.retention import Grain

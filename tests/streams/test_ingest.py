@@ -13,9 +13,8 @@ from tarantula.models import PutAside, Source
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS, ReadRow, SourceReading
 from tarantula.streams.ingest import decisions
 from tarantula.streams.ingest import put_aside as aside
-from tarantula.streams.ingest.outcome import FailedReading, UnchangedReading
 from tarantula.streams.ingest.readings import ingest_reading
-from tarantula.streams.ingest.value_typing import MAX_VALUE_CHARS
+from tarantula.streams.ingest.value_typing import MAX_VALUE_CHARS, FailedReading, UnchangedReading
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus

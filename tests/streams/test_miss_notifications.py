@@ -10,7 +10,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE
 from tarantula.streams.ingest.failures import _claim, send_miss_notifications
-from tarantula.streams.ingest.outcome import FailedReading
+from tarantula.streams.ingest.value_typing import FailedReading
 from tarantula.streams.sources.config import SourceStatus
 from tests.sites.listener import Listener
 from tests.support.sources import follow, ingest, one, state_of

@@ -14,9 +14,8 @@ import pytest
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.picker.draft import SourceDraft, source_name_for
+from tarantula.streams.picker.draft import SourceDraft, is_page, offers_of, source_name_for
 from tarantula.streams.picker.follow_modes import FollowMode
-from tarantula.streams.picker.offers import is_page, offers_of
 from tarantula.streams.picker.pick import parts_in, pattern_for
 from tarantula.streams.sources.config import check_source_name, parse_source
 from tarantula.streams.suggestions import RowChoice

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from tarantula.core.errors import TarantulaError
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.picker.page import MOST_ELEMENTS, PageTree
-from tarantula.streams.picker.selector import is_stable, selector_for, stable_classes
+from tarantula.streams.picker.pick import is_stable, selector_for, stable_classes
 from tarantula.streams.selectors import check_css, select_css
 from tests.support.picker_pages import LEAGUE, NEWS, RANDOM, SHOP, answer_of
 

@@ -9,13 +9,12 @@ from sqlalchemy import Connection, event, select, text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Source, SourceState
-from tarantula.streams.history.buckets import SECOND
-from tarantula.streams.ingest.outcome import FailedReading
-from tarantula.streams.ingest.source_edit import edit_source
-from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.history.levels import SECOND
+from tarantula.streams.ingest.type_change import edit_source
+from tarantula.streams.ingest.value_typing import FailedReading
 from tarantula.streams.reading.reader import StreamReader
-from tarantula.streams.reading.source_changes import followed_source
-from tarantula.streams.reading.visits import FollowedSource, StreamVisit
+from tarantula.streams.reading.visits import FollowedSource, ReadAttempt, StreamVisit
+from tarantula.streams.reading.writer import followed_source
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceStatus
 from tests.support.sources import follow

@@ -10,7 +10,7 @@ from sqlalchemy import select
 from tarantula.core.database import Database
 from tarantula.models import Event, Series, Source, SourceState
 from tarantula.store import server_settings
-from tarantula.streams.ingest.source_edit import edit_source
+from tarantula.streams.ingest.type_change import edit_source
 from tarantula.streams.reading.visits import next_due
 from tarantula.streams.sources import registry
 from tests.sites.drawing import page

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tarantula.streams.history.buckets import SECOND
-from tarantula.streams.ingest.memory import MIN_RANGE_READINGS, extended_range, is_outlier
+from tarantula.streams.history.levels import SECOND
+from tarantula.streams.ingest.value_typing import MIN_RANGE_READINGS, extended_range, is_outlier
 from tarantula.streams.reading.servers import CONTESTED_LEASE_SECONDS, IDLE_LEASE_SECONDS, VisitQueue
 from tarantula.streams.reading.visits import (
     LATE_READINGS_PER_SECOND,

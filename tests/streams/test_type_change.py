@@ -17,7 +17,7 @@ from tarantula.streams.history import NewEvent, apply_retention, store_events
 from tarantula.streams.history.summary import format_number
 from tarantula.streams.ingest import type_change
 from tarantula.streams.ingest.readings import ingest_reading
-from tarantula.streams.ingest.source_edit import edit_source, parse_history_for_edit
+from tarantula.streams.ingest.type_change import edit_source, parse_history_for_edit
 from tarantula.streams.sources import registry
 from tests.support.alerts import firings, new_alert
 from tests.support.crawls import TARANTULA, start

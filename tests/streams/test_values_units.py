@@ -10,7 +10,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tarantula.streams.values import check_unit, convert_unit, convertible_units, parse_value
-from tarantula.streams.values.unit_table import UNCONVERTIBLE_UNITS, UNIT_GROUPS
+from tarantula.streams.values.units import UNCONVERTIBLE_UNITS, UNIT_GROUPS
 from tarantula.streams.values.value import ValueParseError
 
 CONVERSIONS = (

@@ -9,8 +9,7 @@ from tarantula.core.database import Database
 from tarantula.services.streams import views
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.views.config import DAY, HOUR, MINUTE, ViewKind, read_view
-from tarantula.streams.views.defaults import default_kind, default_window
-from tarantula.streams.views.projection import ViewProjection
+from tarantula.streams.views.projection import ViewProjection, default_kind, default_window
 from tests.support import followed_sources as following
 from tests.support.contexts import context_of
 from tests.support.followed_sources import followed, now, was_news, was_read

@@ -11,8 +11,7 @@ from tarantula.streams.kinds import ValueKind
 from tarantula.streams.views.cells import TrackPoint, ViewCell, ViewColumn, ViewRecord, ViewTrack, WindowSummary
 from tarantula.streams.views.config import ViewConfig, ViewKind, coordinate_columns, misfit_reason, read_view
 from tarantula.streams.views.expression import parse_expression
-from tarantula.streams.views.filters import filter_records, filter_tracks
-from tarantula.streams.views.tracks import formula_tracks, with_formulas
+from tarantula.streams.views.tracks import filter_records, filter_tracks, formula_tracks, with_formulas
 
 PARTS = [{"source": "hoquei.liga", "field": "points"}, {"source": "hoquei.liga", "field": "coach"}]
 POINTS, COACH = ViewColumn("a", "Points", ValueKind.INTEGER), ViewColumn("b", "Coach", ValueKind.TEXT)

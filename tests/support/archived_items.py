@@ -21,9 +21,8 @@ from tarantula.lifecycle.schedule import create_item
 from tarantula.models import Document, Item, Publication
 from tarantula.publications import registry
 from tarantula.publications.config import read_config
-from tarantula.store.captures import body_row
+from tarantula.store.captures import body_row, headers_to_keep
 from tarantula.store.cdxj import write_item_indexes
-from tarantula.store.previous_captures import headers_to_keep
 from tarantula.store.warc_records import payload_digest
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.deposit import BEGAN

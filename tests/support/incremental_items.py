@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.incremental.plan import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
+from tarantula.incremental import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.models import Document, Item, Visit
 from tarantula.store.listings import find_item

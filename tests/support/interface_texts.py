@@ -11,15 +11,14 @@ from string import Formatter
 from typing import NamedTuple
 
 from tarantula.accounts.roles import Role
-from tarantula.core.database_errors import ALL_IN_USE, CONNECTION_MESSAGES, OUTAGE_MESSAGES
+from tarantula.core.database import ALL_IN_USE, CONNECTION_MESSAGES, OUTAGE_MESSAGES
 from tarantula.core.reasons import REASON_TEMPLATES
 from tarantula.core.states import SHORTAGE_MEANINGS, STATE_MEANINGS, ItemState, Validation
 from tarantula.core.times import PERIODS
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.links.link import LinkKind
 from tarantula.publications.config import PublicationConfig
-from tarantula.streams.categories import categories
-from tarantula.streams.categories.category import form_questions
+from tarantula.streams.categories import categories, form_questions
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.web.components.publication_form import publication_field_help
 from tarantula.web.components.source_form import TEXT_FIELDS, source_field_help
@@ -45,7 +44,7 @@ TRANSLATED = (
     "accounts/throttle.py",
     "accounts/tokens.py",
     "core/deadlines.py",
-    "lifecycle/control.py",
+    "lifecycle/supervisor.py",
     "publications",
     "scope",
     "services",

@@ -16,7 +16,7 @@ from tarantula.core.states import REDIRECT_CODES, ItemState
 from tarantula.core.urls import key_of, server_of
 from tarantula.fetch.media_types import media_type
 from tarantula.lifecycle.schedule import create_item
-from tarantula.links import grammar
+from tarantula.links import link
 from tarantula.links.convert import POLICY_TAG
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Server
@@ -103,10 +103,10 @@ def without_policy(copy: bytes) -> bytes:
     return copy.replace(POLICY_TAG.format("").encode(), b"", 1).replace(POLICY_TAG.format("/").encode(), b"", 1)
 
 
-_PLACES = (grammar.HTML, grammar.SVG, grammar.UNVISITED, *grammar.XML_ROOTS.values())
+_PLACES = (link.HTML, link.SVG, link.UNVISITED, *link.XML_ROOTS.values())
 _NAMES = {
     place.attribute
-    for places in (*(found for table in _PLACES for found in table.values()), grammar.ANY_ELEMENT)
+    for places in (*(found for table in _PLACES for found in table.values()), link.ANY_ELEMENT)
     for place in places
     if place.attribute
 }

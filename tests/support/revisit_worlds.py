@@ -6,15 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tarantula.revisit.bounds import optimal_frequencies, steady_freshness
 from tarantula.revisit.experiments.experiment import zipf_shares
-from tarantula.revisit.model import Floats, weighted_mean
-from tarantula.revisit.optimum import optimal_frequencies, steady_freshness
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.planning.policies import PlanningPolicy
-from tarantula.revisit.planning.uncertain_pages import PerServerLimits, UncertainPages, expected_freshness, visit_gaps
+from tarantula.revisit.model import Floats, Pages, VisitLimits, weighted_mean
+from tarantula.revisit.planning import PerServerLimits, PlanningPolicy, UncertainPages, expected_freshness, visit_gaps
 from tarantula.revisit.rates.estimates import estimate_rates
-from tarantula.revisit.rates.history import HistoryBuilder, PagesToRevisit
-from tarantula.revisit.rates.observations import FIRST_BODY, Observations
+from tarantula.revisit.rates.history import FIRST_BODY, HistoryBuilder, Observations, PagesToRevisit
 from tarantula.revisit.schedule import Schedule
 
 DAY = 86_400.0

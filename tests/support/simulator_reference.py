@@ -8,8 +8,7 @@ from math import ceil, inf
 import numpy as np
 
 from tarantula.revisit.changes import first_change, generator_states, next_change
-from tarantula.revisit.model import Floats
-from tarantula.revisit.pages import TICKS_PER_SECOND, VisitLimits
+from tarantula.revisit.model import TICKS_PER_SECOND, Floats, VisitLimits
 from tarantula.revisit.schedule import Schedule
 from tarantula.revisit.simulator.simulation import SimulatedWeb
 

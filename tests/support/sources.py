@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session
 from tarantula.core.database import Database
 from tarantula.models import Event, PutAside, Series, Source, SourceState
 from tarantula.streams.adapters.base import DoubtfulText, ReadRow, SourceReading
-from tarantula.streams.ingest.outcome import FailedReading, IngestResult, UnchangedReading
 from tarantula.streams.ingest.readings import ingest_reading
+from tarantula.streams.ingest.value_typing import FailedReading, IngestResult, UnchangedReading
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, parse_source
 from tests.sites.server import Answer, Manner, Visit

@@ -17,8 +17,7 @@ from tarantula.web.charts.map import MapPlace, bounds_of, grid_lines, map_places
 from tarantula.web.charts.timeline import scatter_pairs, timeline_chart
 from tarantula.web.dashboard.bodies import CATEGORY_CHARTS
 from tarantula.web.dashboard.pane import MICROSECONDS, TimeWindow, now_microseconds
-from tarantula.web.format import format_cell
-from tarantula.web.i18n import language_set_to
+from tarantula.web.i18n import format_cell, language_set_to
 
 HOSTILE = ":formatter</script><img src=x onerror=alert(1)>"
 CODE = {NUMBER_FORMATTER.format(locale=locale) for locale in INTL_LOCALES.values()}

@@ -11,16 +11,18 @@ from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.core.messages import Message, join_messages
 from tarantula.core.reasons import Reason, as_reason
 from tarantula.models import Firing, SourceState
-from tarantula.publications.toml import from_toml
+from tarantula.publications.config import from_toml
 from tarantula.scope.limits import TooDeep
 from tarantula.services import publications
 from tarantula.services.streams import sources
-from tarantula.streams.categories import category_named
-from tarantula.streams.categories.category import source_from_answers
-from tarantula.web.format import format_moment, format_number, format_share, format_size
+from tarantula.streams.categories import category_named, source_from_answers
 from tarantula.web.i18n import (
     LANGUAGES,
     _,
+    format_moment,
+    format_number,
+    format_share,
+    format_size,
     language_set_to,
     negotiate_language,
     translate_reason,

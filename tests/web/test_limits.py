@@ -21,11 +21,10 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.streams.history import series_of, store_events
-from tarantula.web import api, limits, live
+from tarantula.web import api, limits, live, public
 from tarantula.web.api import monitoring
 from tarantula.web.limits import RequestLimits, TooManyRequestsError
 from tarantula.web.pages import login
-from tarantula.web.public import search
 from tests.support.crawls import TARANTULA, start
 from tests.support.followed_sources import SECOND, followed
 from tests.support.histories import at, event
@@ -269,7 +268,7 @@ def test_what_is_remembered_of_addresses_is_bounded() -> None:
 
 
 def test_every_blocking_route_has_its_own_kind_of_threads() -> None:
-    routers = [*api.ROUTERS, login.router, search.router, monitoring.router, live.router]
+    routers = [*api.ROUTERS, login.router, public.router, monitoring.router, live.router]
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     assert len(routes) > 100
     assert [route.path for route in routes if not inspect.iscoroutinefunction(route.endpoint)] == []

@@ -15,9 +15,18 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.sockets import open_listener
 from tarantula.streams.picker.page import PickerPage
-from tarantula.web.picker.frame import MAX_PART_LENGTH, PickedElement, read_pick_message
-from tarantula.web.picker.sandbox import MAX_PAGES, MAX_PAGES_PER_ACCOUNT, PAGE_SECONDS, OpenPages, ticket_for
-from tarantula.web.picker.service import PageRequest, PickerService
+from tarantula.web.picker.service import (
+    MAX_PAGES,
+    MAX_PAGES_PER_ACCOUNT,
+    MAX_PART_LENGTH,
+    PAGE_SECONDS,
+    OpenPages,
+    PageRequest,
+    PickedElement,
+    PickerService,
+    read_pick_message,
+    ticket_for,
+)
 from tarantula.web.replay.app import create_replay_app
 from tarantula.web.replay.security import TicketSigner
 from tests.support.fetches import LOCAL

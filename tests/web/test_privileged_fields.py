@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 
 from tarantula.accounts.roles import Person, Role
 from tarantula.core.config import Config
-from tarantula.publications.toml import setting_line
+from tarantula.publications.config import setting_line
 from tarantula.services import accounts, publications, tokens
 from tarantula.services.context import ServiceContext
 from tarantula.store.database import open_database

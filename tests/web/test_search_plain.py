@@ -29,13 +29,11 @@ from tarantula.search.index.storage import BusyIndex, OutdatedIndex, SearchIndex
 from tarantula.search.index.updater import IndexUpdater, discard_index, index_folder
 from tarantula.search.results import CitationPiece, FacetCount, SearchFacets, SearchRequest, SearchResult, SearchResults
 from tarantula.services import search as searching
-from tarantula.web import api
+from tarantula.web import api, public
 from tarantula.web.api.common import add_error_handlers
 from tarantula.web.auth import SESSION_COOKIE, Authenticator, AuthMiddleware
 from tarantula.web.middleware import SecurityHeadersMiddleware
-from tarantula.web.public import search
-from tarantula.web.public.results import facet_views, page_links, parse_results_query, result_view
-from tarantula.web.public.search import templates
+from tarantula.web.public import facet_views, page_links, parse_results_query, result_view, templates
 from tarantula.web.replay.addresses import ReplayMiddleware, ReplayOrigin
 from tarantula.web.replay.security import TicketSigner
 from tests.search.test_index_updater import catch_up, tell
@@ -86,7 +84,7 @@ class Browser:
 def browser(sqlite: Database, config: Config) -> Browser:
     """A client with a login."""
     app = FastAPI()
-    for router in (search.router, api.router):
+    for router in (public.router, api.router):
         app.include_router(router)
     add_error_handlers(app)
     app.add_middleware(AuthMiddleware, authenticator=Authenticator(config, sqlite))
@@ -204,7 +202,7 @@ def test_every_part_of_a_result_is_escaped() -> None:
         request=SimpleNamespace(state=SimpleNamespace(nonce="n")),
         query=asked,
         found=found,
-        orders=search.ORDER_LABELS,
+        orders=public.ORDER_LABELS,
         notes=[HOSTILE],
         did_you_mean=(HOSTILE, asked.with_query(HOSTILE)),
         results=[result_view(asked, told, [])],

@@ -20,7 +20,7 @@ from tarantula import __version__
 from tarantula.archive.export.exporter import WITHHOLDING_POLICY, Exporter
 from tarantula.archive.export.records import ExportProgress, ExportRecords, HashingFile
 from tarantula.archive.omissions import MISSING_LIST, Omission, as_csv, cause_of
-from tarantula.archive.replay.pages import ReplayPage, UnreadablePage, replay_pages
+from tarantula.archive.replay import ReplayPage, UnreadablePage, replay_pages
 from tarantula.core.config import Config
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig

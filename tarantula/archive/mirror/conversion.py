@@ -15,7 +15,7 @@ from rich.filesize import decimal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from tarantula.archive.mirror.copier import CopierPool, PendingCopies
+from tarantula.archive.mirror.copier import ConversionState, CopierPool, MirrorWorkspace, PendingCopies
 from tarantula.archive.mirror.paths import CopyIndex
 from tarantula.archive.mirror.plan import (
     DOCUMENTS_PER_BATCH,
@@ -24,7 +24,6 @@ from tarantula.archive.mirror.plan import (
     load_copies,
     make_mirror_plan,
 )
-from tarantula.archive.mirror.workspace import ConversionState, MirrorWorkspace
 from tarantula.archive.omissions import MISSING_LIST, Omission, as_csv
 from tarantula.archive.quality.indicators import MirrorContents, store_mirror_contents
 from tarantula.archive.quality.report import ItemReport, make_report

@@ -1,27 +1,31 @@
-"""Copying documents into a mirror: read, convert links, write; in several processes when there are many."""
+"""Copy converted documents into the workspace of a mirror."""
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass, field
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 from threading import Thread, active_count
 from typing import Any, NamedTuple, Self
 
 from tarantula.archive.mirror.paths import CopyIndex
-from tarantula.archive.mirror.workspace import write_file
 from tarantula.archive.omissions import UnreadBody
-from tarantula.core.errors import TarantulaError
+from tarantula.core.errors import ConflictError, TarantulaError
+from tarantula.core.files import file_lock, sync_file_system, sync_path
 from tarantula.core.process import freeze_and_relax_gc
-from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import DownloadError
 from tarantula.fetch.media_types import HTML_TYPES, charset_of
 from tarantula.links.convert import convert_links
 from tarantula.links.relocation import Relocator
+from tarantula.store.errors import write_error, write_errors
 from tarantula.store.warc_reader import Payload, WarcRecordReader, decode_payload
 
 MIN_PARALLEL_COPIES = 1000
@@ -34,6 +38,7 @@ WITHHELD_NOTICE = b"""<!doctype html>
 <html xmlns="http://www.w3.org/1999/xhtml" lang="en"><head><meta charset="utf-8"/><title>Withheld</title></head>
 <body><p>This document is withheld. It is not part of this copy.</p></body></html>
 """
+STATE_FILE = ".conversion.json"
 
 
 def notice_for(media_type: str | None) -> bytes:
@@ -184,3 +189,112 @@ def _exit_with_parent() -> None:
 
 def _copy_all(tasks: list[tuple[Any, ...]]) -> CopyOutcome:
     return _copier.copy_all(map(CopyTask._make, tasks))
+
+
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC
+
+
+@dataclass(slots=True)
+class ConversionState:
+    """Progress of a conversion."""
+
+    plan: str
+    """Fingerprint of the plan; with another fingerprint the work so far is discarded."""
+    done: int = 0
+    """Id of the last copied document."""
+    documents: int = 0
+    changed: int = 0
+    bytes: int = 0
+    skipped: dict[int, UnreadBody] = field(default_factory=dict)
+    """Unreadable documents."""
+
+
+class MirrorWorkspace:
+    """Folder next to the mirror, locked by a file, in which an interrupted conversion is resumed."""
+
+    def __init__(self, archived: Path, urn: str) -> None:
+        self.mirror = archived / urn
+        self.folder = archived / f".{urn}.new"
+        self.old = archived / f".{urn}.old"
+        self._lock_path = archived / f".{urn}.lock"
+        self._lock = ExitStack()
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            with write_errors(self.folder):
+                self.mirror.parent.mkdir(parents=True, exist_ok=True)
+                is_free = stack.enter_context(file_lock(self._lock_path, remove=True))
+            if not is_free:
+                raise ConflictError(
+                    "{mirror} is being converted or removed by another process. Wait until that is done.",
+                    mirror=self.mirror.name,
+                )
+            with write_errors(self.folder):
+                self.folder.mkdir(exist_ok=True)
+            self._lock = stack.pop_all()
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        self._lock.close()
+
+    def state(self, plan: str) -> ConversionState:
+        """Return the stored progress of the same *plan*; otherwise clear the folder and start again."""
+        with suppress(FileNotFoundError, ValueError, TypeError, KeyError):
+            state = ConversionState(**json.loads((self.folder / STATE_FILE).read_bytes()))
+            if state.plan == plan:
+                state.skipped = {int(document): UnreadBody(*why) for document, why in state.skipped.items()}
+                return state
+        self.clear()
+        return ConversionState(plan)
+
+    def clear(self) -> None:
+        """Delete everything in the folder."""
+        with write_errors(self.folder):
+            for entry in self.folder.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
+
+    def save(self, state: ConversionState) -> None:
+        """Store the progress."""
+        path = self.folder / STATE_FILE
+        with write_errors(path):
+            temporary = path.with_suffix(".temporary")
+            temporary.write_text(json.dumps(asdict(state)))
+            os.replace(temporary, path)
+
+    def write(self, path: str, content: bytes) -> None:
+        """Write one file of the mirror."""
+        write_file(f"{self.folder}/{path}", content)
+
+    def finish(self) -> None:
+        """Replace the old mirror by the new one, when all its files are on disk."""
+        with write_errors(self.mirror):
+            (self.folder / STATE_FILE).unlink(missing_ok=True)
+            sync_file_system(self.folder)
+            shutil.rmtree(self.old, ignore_errors=True)
+            with suppress(FileNotFoundError):
+                os.rename(self.mirror, self.old)
+            os.rename(self.folder, self.mirror)
+            sync_path(self.mirror.parent)
+            shutil.rmtree(self.old, ignore_errors=True)
+
+
+def write_file(path: str, content: bytes) -> None:
+    """Write a file, creating its folder if needed."""
+    try:
+        file = _open(path)
+        try:
+            written = os.write(file, content)
+            while written < len(content):
+                written += os.write(file, memoryview(content)[written:])
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise write_error(path, error) from error
+
+
+def _open(path: str) -> int:
+    try:
+        return os.open(path, _NEW_FILE, 0o666)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        return os.open(path, _NEW_FILE, 0o666)

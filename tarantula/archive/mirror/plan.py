@@ -18,7 +18,7 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.core.states import REDIRECT_CODES
 from tarantula.core.urls import is_web, redirect_target
-from tarantula.fetch.errors import DownloadError
+from tarantula.fetch.exchange import DownloadError
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item
 from tarantula.publications import document_types

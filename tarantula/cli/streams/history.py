@@ -16,7 +16,7 @@ from tarantula.core.times import parse_moment
 from tarantula.services.context import local_context
 from tarantula.services.streams import values
 from tarantula.services.streams.values import ExportSelection, SourceHistory
-from tarantula.streams.export.formats import StreamFormat
+from tarantula.streams.export import StreamFormat
 from tarantula.streams.history import moment_of
 from tarantula.streams.history.retention import sparkline
 from tarantula.streams.kinds import Aggregation, ValueKind, default_aggregation

@@ -15,7 +15,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.services.context import local_context
 from tarantula.services.streams import sources, values
 from tarantula.streams import require_packages
-from tarantula.streams.ingest.outcome import FailedReading, IngestResult
+from tarantula.streams.ingest.value_typing import FailedReading, IngestResult
 from tarantula.streams.values.value import Value
 
 

@@ -1,4 +1,4 @@
-"""Options of ``tarantula stream add`` and ``edit``, and how a source is shown in a terminal."""
+"""Options of ``tarantula stream add``, ``edit`` and ``make``, and how a source is shown in a terminal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from typing import Annotated, Any, get_args
 import typer
 
 from tarantula.cli.options import typed_fields, with_fields
-from tarantula.cli.terminal import read_text, yes_or_no
+from tarantula.cli.terminal import Json, console, read_text, table, write_json, yes_or_no
+from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.messages import did_you_mean
 from tarantula.core.registry import ComponentError
-from tarantula.publications.toml import setting_value
+from tarantula.publications.config import setting_value
+from tarantula.services.context import local_context
+from tarantula.services.streams.sources import add_source
+from tarantula.streams import categories as ready_made
 from tarantula.streams.adapters import adapter_named
+from tarantula.streams.categories import form_questions, source_from_answers
 from tarantula.streams.kinds import ValueKind, default_aggregation
 from tarantula.streams.sources.config import BrowserAction, SourceConfig
 from tarantula.streams.sources.retention import parse_retention
@@ -226,3 +231,41 @@ def value_text(value: Any) -> str:
     if isinstance(value, dict):
         return "\n".join(f"{key} = {part}" for key, part in value.items())
     return "\n".join(map(value_text, value)) if isinstance(value, list) else str(value)
+
+
+def make(
+    category: Annotated[str, typer.Argument(metavar="CATEGORY", help="The category, as feed.")],
+    answers: Annotated[list[str], typer.Argument(metavar="KEY=ANSWER", help="Answers to its questions.")],
+    name: Annotated[
+        str, typer.Option("--name", help="Words separated by dots; default suggested by the category.")
+    ] = "",
+    owner: Annotated[str, typer.Option("--owner", help="The account that owns it; default none.")] = "",
+) -> None:
+    """Create a source from the answers to the questions of a ready-made category."""
+    chosen = ready_made.category_named(category, Config().home / ready_made.FOLDER)
+    fields = source_from_answers(chosen, dict(key_value_pairs(answers, "an answer")))
+    with local_context() as context:
+        stored = add_source(context, {**fields, **({"name": name} if name else {})}, owner)
+    print(f"{stored} is stored. Read it now with `tarantula stream poll {stored}`.")
+
+
+def categories(as_json: Json = False) -> None:
+    """List the ready-made categories and the questions of each."""
+    known = ready_made.categories(Config().home / ready_made.FOLDER)
+    if as_json:
+        write_json(
+            [
+                {
+                    "name": category.name,
+                    "title": category.title,
+                    "asks": [question.model_dump(mode="json") for question in form_questions(category)],
+                }
+                for category in known.values()
+            ]
+        )
+        return
+    drawn = table("category", "title", "questions", lines=True)
+    for category in known.values():
+        questions = "\n".join(f"{question.key}: {question.label}" for question in form_questions(category))
+        drawn.add_row(category.name, category.title, questions)
+    console().print(drawn)

@@ -13,9 +13,8 @@ import numpy as np
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.bounds import all_bounds
 from tarantula.revisit.changes import ChangeLaw, draw_laws
-from tarantula.revisit.model import Floats, Ints, ModelReading
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.planning.policies import policy_for_known_rates
+from tarantula.revisit.model import Floats, Ints, ModelReading, Pages, VisitLimits
+from tarantula.revisit.planning import policy_for_known_rates
 from tarantula.revisit.simulator.simulation import (
     SimulatedWeb,
     SimulationOutcome,

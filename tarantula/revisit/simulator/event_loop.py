@@ -11,9 +11,8 @@ from numba import njit
 
 from tarantula.revisit.changes import GeneratorStates, Laws, first_change, next_change
 from tarantula.revisit.heap import TimeHeap, heap_pop, heap_push, heap_replace
-from tarantula.revisit.model import Floats, Ints
-from tarantula.revisit.pages import TICKS_PER_SECOND
-from tarantula.revisit.phases.dispatch import DispatchQueues, next_ready_time, rest_server, take_server
+from tarantula.revisit.model import TICKS_PER_SECOND, Floats, Ints
+from tarantula.revisit.phases import DispatchQueues, next_ready_time, rest_server, take_server
 
 EVENT_KIND_SHIFT = 40
 """Events are encoded as kind << this, plus the document or crawler."""

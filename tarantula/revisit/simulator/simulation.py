@@ -11,9 +11,8 @@ import numpy as np
 from tarantula.core.errors import TarantulaError
 from tarantula.revisit.changes import Laws, all_poisson, generator_states
 from tarantula.revisit.heap import empty_heap
-from tarantula.revisit.model import Floats, ModelReading, weighted_mean
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.phases.dispatch import dispatch_queues
+from tarantula.revisit.model import Floats, ModelReading, Pages, VisitLimits, weighted_mean
+from tarantula.revisit.phases import dispatch_queues
 from tarantula.revisit.schedule import Schedule, schedule_freshness
 from tarantula.revisit.simulator import event_loop
 from tarantula.revisit.simulator.event_loop import SimulationEvent, add_event

@@ -31,13 +31,11 @@ from zlib import crc32
 from pydantic import BaseModel
 from sqlalchemy import Connection
 
-from tarantula.core.database import Database
-from tarantula.core.database_errors import translate_errors
+from tarantula.core.database import Database, translate_errors
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError
 from tarantula.fetch.client import HttpClient
 from tarantula.fetch.egress import UNRESTRICTED
-from tarantula.fetch.errors import DownloadError
-from tarantula.fetch.exchange import Exchange, FetchRequest
+from tarantula.fetch.exchange import DownloadError, Exchange, FetchRequest
 from tarantula.search.barrels.http_server import (
     JSON_TYPE,
     HttpError,

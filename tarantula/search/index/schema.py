@@ -1,24 +1,28 @@
-"""Fields of the index, and the conversion of entries to and from index documents."""
+"""Schema of the full-text index, and which of its documents a search may show."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from hashlib import blake2b
 from typing import Any
 
-from tantivy import Document, Schema, SchemaBuilder
+from tantivy import Document, Occur, Query, Schema, SchemaBuilder, Searcher, SearchResult
 
 from tarantula.core.urls import host_of
 from tarantula.search.texts.similarity import SIGNATURE_BANDS, signature_bands, signature_from_bands, sketch_of
 from tarantula.search.texts.words import EXACT_TOKENIZER, WHITESPACE_TOKENIZER, stemmed_text
+from tarantula.store.withholding import spellings
 
 SCHEMA_VERSION = 5
 """Version of the schema; an index of another version is rebuilt."""
 
 WHOLE_STEMS_FIELD = "whole_stems"
 """Stems of the document's own text without boilerplate; the best measure of its subject."""
+
+
 SIGNATURE_FIELDS = tuple(f"likeness_{number}" for number in range(SIGNATURE_BANDS))
 """Similarity signature (see `tarantula.search.texts.similarity`), one field per band for fast access."""
 SKETCH_FIELD = "sketch"
@@ -249,3 +253,35 @@ def domains_of_server(server: str) -> list[str]:
     host = host_of(server)
     labels = [] if ":" in host or host.rpartition(".")[2].isdigit() else host.split(".")
     return list(dict.fromkeys([server, host, *(".".join(labels[start:]) for start in range(len(labels)))]))
+
+
+class VisibleSearcher:
+    """Searches an index as if it did not have some URLs, in any of their spellings."""
+
+    def __init__(self, whole: Searcher, schema: Schema, withheld: Sequence[str]) -> None:
+        self.whole = whole
+        """The same index with the withheld URLs; not for results."""
+        self.schema = schema
+        # Most spellings are in no index, and each makes a query slower.
+        listed = (spelling for url in withheld for spelling in spellings(url))
+        hidden = [url for url in listed if whole.doc_freq(IndexField.URL, url)]
+        self._hidden = Query.term_set_query(schema, IndexField.URL, hidden) if hidden else None
+
+    def search(self, query: Query, **options: Any) -> SearchResult:
+        """Search as `tantivy.Searcher.search` does."""
+        return self.whole.search(self._visible(query), **options)
+
+    def aggregate(self, query: Query, aggregations: dict[str, Any]) -> dict[str, Any]:
+        """Count as `tantivy.Searcher.aggregate` does."""
+        return self.whole.aggregate(self._visible(query), aggregations)
+
+    def has_word(self, field: str, word: str) -> bool:
+        """Whether a word of the index is in a document that is shown."""
+        if self._hidden is None:
+            return True
+        return bool(self.search(Query.term_query(self.schema, field, word), limit=1, count=False).hits)
+
+    def _visible(self, query: Query) -> Query:
+        if self._hidden is None:
+            return query
+        return Query.boolean_query([(Occur.Must, query), (Occur.MustNot, self._hidden)])

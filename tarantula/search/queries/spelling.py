@@ -11,8 +11,7 @@ from string import ascii_lowercase
 
 from tantivy import Query
 
-from tarantula.search.index.schema import IndexField
-from tarantula.search.index.visibility import VisibleSearcher
+from tarantula.search.index.schema import IndexField, VisibleSearcher
 from tarantula.search.queries.parser import ParsedQuery
 from tarantula.search.texts.words import ACCENTED_WORD, exact_analyzer
 

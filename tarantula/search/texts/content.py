@@ -20,7 +20,7 @@ from tarantula.core.limited_worker import ParserFailedError, ParserLimitError, r
 from tarantula.core.urls import key_of
 from tarantula.links.charset import decode_text, encoding_by_label
 from tarantula.links.markup import base_of, parse_html
-from tarantula.links.resolve import resolve_references
+from tarantula.links.values import resolve_references
 from tarantula.search.texts.similarity import signature_of
 from tarantula.search.texts.words import STEMMERS
 

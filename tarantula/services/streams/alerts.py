@@ -13,9 +13,8 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.secrets import mask, restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.models import Alert, Source
-from tarantula.services.context import ServiceContext
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.services.notifications import check_notify, send_trial
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject
 from tarantula.streams.alerts import registry
 from tarantula.streams.alerts.condition_text import format_rule

@@ -22,9 +22,9 @@ from tarantula.services.notifications import check_notify
 from tarantula.services.streams import views
 from tarantula.streams.adapters import adapter_names
 from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
-from tarantula.streams.ingest import source_edit
-from tarantula.streams.ingest.outcome import IngestRequest
+from tarantula.streams.ingest import type_change
 from tarantula.streams.ingest.readings import ingest_readings
+from tarantula.streams.ingest.value_typing import IngestRequest
 from tarantula.streams.limited import read_response
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, parse_source
@@ -211,7 +211,7 @@ def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], own
     with context.changing("source.import", subject, Role.ADMINISTRATOR, replace=replace) as session:
         for config in configs:
             if replace and registry.exists(session, config.name):
-                source_edit.edit_source(session, config.name, config.model_dump(mode="json"))
+                type_change.edit_source(session, config.name, config.model_dump(mode="json"))
             else:
                 registry.add(session, config, context.owner_named(session, owner))
 
@@ -259,7 +259,7 @@ def edit_source(
         check_notify(context, fields.get("notify"), source.configuration.get("notify", ()))
         subject = audit_subject(source)
         past = (
-            source_edit.parse_history_for_edit(session, name, fields, context.viewer, **progress)
+            type_change.parse_history_for_edit(session, name, fields, context.viewer, **progress)
             if may_change(context, source)
             else ()
         )
@@ -267,7 +267,7 @@ def edit_source(
         source = changeable_source(session, context, name)
         was_private = source.is_private
         before = registry.config_of(source).model_dump(mode="json")
-        source = source_edit.edit_source(session, name, fields, context.viewer, past)
+        source = type_change.edit_source(session, name, fields, context.viewer, past)
         after = registry.config_of(source).model_dump(mode="json")
         if source.is_private and not context.is_local and registry.owner_of(source) != context.person.owner:
             raise NotAllowed("{name} is not yours: only the owner of a source can make it private.", name=name)

@@ -16,12 +16,10 @@ from tarantula.core.database import Database
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.core.validation import MessageText
 from tarantula.models import Event, Firing, PutAside, Series, Source, SourceState
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import ResultPage, checked_limit, read_cursor, write_cursor
+from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
 from tarantula.services.streams.sources import audit_subject, changeable_source
 from tarantula.streams import export, history
-from tarantula.streams.export import ExportQuery, StreamFormat
-from tarantula.streams.export.rows import ExportSeries
+from tarantula.streams.export import ExportQuery, ExportSeries, StreamFormat
 from tarantula.streams.history import HistoryPoints, ValueSummary
 from tarantula.streams.history.retention import RetentionSummary, retention_summary
 from tarantula.streams.ingest import decisions

@@ -18,8 +18,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.streams.sources import registry
 from tarantula.streams.views import projection
 from tarantula.streams.views.config import ViewConfig, read_view
-from tarantula.streams.views.defaults import default_view
-from tarantula.streams.views.projection import ViewProjection
+from tarantula.streams.views.projection import ViewProjection, default_view
 
 MAX_DASHBOARD_VIEWS = 200
 

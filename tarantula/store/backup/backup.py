@@ -20,7 +20,7 @@ from tarantula import __version__
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
-from tarantula.core.file_lock import file_lock
+from tarantula.core.files import file_lock
 from tarantula.core.messages import Message
 from tarantula.core.states import ItemState
 from tarantula.migrations import HEAD

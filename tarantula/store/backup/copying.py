@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sync import sync_path
+from tarantula.core.files import sync_path
 
 COPY_BYTES = 1 << 20
 

@@ -16,10 +16,9 @@ from sqlalchemy import URL, create_engine, inspect, make_url, text
 from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
-from tarantula.core.database import Database, connect
-from tarantula.core.database_errors import display_name, translate_errors
+from tarantula.core.database import Database, connect, display_name, translate_errors
 from tarantula.core.errors import TarantulaError
-from tarantula.core.sync import sync_path
+from tarantula.core.files import sync_path
 from tarantula.store.backup.copying import (
     COPY_BYTES,
     CountBytes,

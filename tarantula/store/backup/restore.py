@@ -12,8 +12,8 @@ from sqlalchemy import delete, select, update
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.files import sync_file_system
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState
-from tarantula.core.sync import sync_file_system
 from tarantula.migrations import REVISIONS
 from tarantula.models import Barrel, Collector, Item, Server
 from tarantula.store.backup.copying import (

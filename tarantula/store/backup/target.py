@@ -27,8 +27,7 @@ from typing import Annotated, BinaryIO
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from tarantula.core.errors import ConflictError, TarantulaError
-from tarantula.core.file_lock import file_lock
-from tarantula.core.sync import sync_path
+from tarantula.core.files import file_lock, sync_path
 from tarantula.store.backup.copying import (
     CountBytes,
     DamagedBackup,

@@ -11,9 +11,16 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Document, Element
 
 from tarantula.core.messages import Message
-from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
-from tarantula.streams.adapters.documents import parse_page
-from tarantula.streams.adapters.rows import add_rows_by_mode, check_key_field
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    DoubtfulText,
+    SourceReading,
+    SourceResponse,
+    add_rows_by_mode,
+    check_key_field,
+    parse_page,
+)
 from tarantula.streams.relocate.fingerprint import WORDS_SHAPE, shape_fits, shape_of
 from tarantula.streams.relocate.labels import LabelledPage
 from tarantula.streams.relocate.page_text import text_of

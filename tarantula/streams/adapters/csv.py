@@ -13,9 +13,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from tarantula.core.messages import Message
 from tarantula.fetch.media_types import extension_of
 from tarantula.links.charset import encoding_by_label
-from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import BodyFormat, check_not_empty, type_and_charset
-from tarantula.streams.adapters.rows import add_rows_by_mode
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    BodyFormat,
+    SourceReading,
+    SourceResponse,
+    UnreadableResponse,
+    add_rows_by_mode,
+    check_not_empty,
+    type_and_charset,
+)
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.suggestions import (
     LONGEST_SAMPLE,

@@ -11,10 +11,19 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 
-from tarantula.links.resolve import join_reference
-from tarantula.streams.adapters.base import Adapter, AdapterMemory, SourceReading, SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import BodyFormat, check_no_entities, check_not_empty
-from tarantula.streams.adapters.rows import NewsRow, unseen_rows
+from tarantula.links.values import join_reference
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    BodyFormat,
+    NewsRow,
+    SourceReading,
+    SourceResponse,
+    UnreadableResponse,
+    check_no_entities,
+    check_not_empty,
+    unseen_rows,
+)
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.suggestions import (
     LONGEST_SAMPLE,

@@ -14,13 +14,16 @@ from tarantula.publications.fields import at_least
 from tarantula.streams.adapters.base import (
     Adapter,
     AdapterMemory,
+    BodyFormat,
+    NewsRow,
     ReadRow,
     SourceReading,
     SourceResponse,
     UnreadableResponse,
+    check_not_empty,
+    mark_missing_fields,
+    unseen_rows,
 )
-from tarantula.streams.adapters.documents import BodyFormat, check_not_empty
-from tarantula.streams.adapters.rows import NewsRow, mark_missing_fields, unseen_rows
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.suggestions import (
     LONGEST_SAMPLE,

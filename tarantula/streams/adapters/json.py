@@ -14,15 +14,19 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from tarantula.core.messages import Message
 from tarantula.links.charset import decode_text
 from tarantula.streams.adapters.base import (
+    MOST_READING_ROWS,
     Adapter,
     AdapterMemory,
+    BodyFormat,
     DoubtfulText,
     SourceReading,
     SourceResponse,
     UnreadableResponse,
+    add_rows_by_mode,
+    check_key_field,
+    check_not_empty,
+    type_and_charset,
 )
-from tarantula.streams.adapters.documents import BodyFormat, check_not_empty, type_and_charset
-from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
 from tarantula.streams.selectors import LONGEST_SELECTOR
 from tarantula.streams.sources.config import SourceConfig
 from tarantula.streams.suggestions import (

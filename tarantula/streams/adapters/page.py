@@ -14,12 +14,13 @@ from tarantula.streams.adapters.base import (
     ACCEPTED_TEXTS,
     Adapter,
     AdapterMemory,
+    BodyFormat,
     DoubtfulText,
     ReadRow,
     SourceReading,
     SourceResponse,
+    parse_page,
 )
-from tarantula.streams.adapters.documents import BodyFormat, parse_page
 from tarantula.streams.relocate.fingerprint import (
     ElementFingerprint,
     find_rivals,

@@ -9,9 +9,17 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 from turbohtml import Element
 
 from tarantula.core.messages import Message
-from tarantula.streams.adapters.base import Adapter, AdapterMemory, ReadRow, SourceReading, SourceResponse
-from tarantula.streams.adapters.documents import parse_page
-from tarantula.streams.adapters.rows import NamedRow, add_named_rows, mark_missing_fields
+from tarantula.streams.adapters.base import (
+    Adapter,
+    AdapterMemory,
+    NamedRow,
+    ReadRow,
+    SourceReading,
+    SourceResponse,
+    add_named_rows,
+    mark_missing_fields,
+    parse_page,
+)
 from tarantula.streams.relocate.page_text import text_of
 from tarantula.streams.relocate.tables import TableGrid, find_table, grid_of, row_name
 from tarantula.streams.selectors import check_css

@@ -12,9 +12,18 @@ from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from tarantula.core.limited_worker import is_worker
 from tarantula.core.messages import Message
-from tarantula.streams.adapters.base import Adapter, AdapterMemory, DoubtfulText, SourceReading, SourceResponse
-from tarantula.streams.adapters.documents import BodyFormat, parse_xml
-from tarantula.streams.adapters.rows import MOST_READING_ROWS, add_rows_by_mode, check_key_field
+from tarantula.streams.adapters.base import (
+    MOST_READING_ROWS,
+    Adapter,
+    AdapterMemory,
+    BodyFormat,
+    DoubtfulText,
+    SourceReading,
+    SourceResponse,
+    add_rows_by_mode,
+    check_key_field,
+    parse_xml,
+)
 from tarantula.streams.expression_cost import is_cheap_xpath
 from tarantula.streams.limited import check_in_worker
 from tarantula.streams.selectors import LONGEST_SELECTOR

@@ -10,8 +10,7 @@ from sqlalchemy import ColumnElement, Table, Text, bindparam, cast, insert, or_,
 from sqlalchemy.orm import Session
 
 from tarantula.models import Alert, AlertMemory, Firing, Series, Source, SourceState
-from tarantula.streams.alerts.evaluate import RowField
-from tarantula.streams.alerts.memory import SeenValue, WatchMemory
+from tarantula.streams.alerts.evaluate import RowField, SeenValue, WatchMemory
 from tarantula.streams.alerts.watch import (
     AlertTerms,
     AlertWatch,

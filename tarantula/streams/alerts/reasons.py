@@ -22,12 +22,13 @@ from tarantula.streams.alerts.condition import (
 )
 from tarantula.streams.alerts.evaluate import (
     EvaluationContext,
+    FieldMemory,
+    SeenValue,
     change_base,
     compare_values,
     evaluate_row,
     record_to_beat,
 )
-from tarantula.streams.alerts.memory import FieldMemory, SeenValue
 
 MAX_SHOWN_CHARS = 120
 NEGATED_SIGNS = {

@@ -22,9 +22,8 @@ from tarantula.models import Alert, AlertMemory, Event, Firing, Forgotten, Level
 from tarantula.streams.alerts import judgement
 from tarantula.streams.alerts.condition import RowScope, condition_fields, leaf_conditions
 from tarantula.streams.alerts.config import AlertConfig
-from tarantula.streams.alerts.evaluate import RowField
+from tarantula.streams.alerts.evaluate import FieldMemory, RowField, SeenValue, WatchMemory, history_needs
 from tarantula.streams.alerts.judgement import AlertStep, firing_rows, store_firings, stored_value, values_by_group
-from tarantula.streams.alerts.memory import FieldMemory, SeenValue, WatchMemory, history_needs
 from tarantula.streams.alerts.watch import AlertTerms, AlertWatch, WatchFiring, make_terms, single_group, terms_of
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources.retention import Grain

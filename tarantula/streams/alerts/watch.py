@@ -21,21 +21,19 @@ from tarantula.streams.alerts.config import AlertConfig, TypedLiteral
 from tarantula.streams.alerts.evaluate import (
     ZERO,
     EvaluationContext,
+    HistoryNeed,
     RowField,
+    SeenValue,
     TruthValue,
     TypedLiterals,
-    evaluate_rule,
-    silence_complete_at,
-)
-from tarantula.streams.alerts.memory import (
-    HistoryNeed,
-    SeenValue,
     WatchMemory,
     advance_field,
+    evaluate_rule,
     history_needs,
+    silence_complete_at,
 )
 from tarantula.streams.alerts.reasons import firing_reasons
-from tarantula.streams.history.buckets import SECOND
+from tarantula.streams.history.levels import SECOND
 from tarantula.streams.values.value import ValueParseError
 
 

@@ -1,18 +1,18 @@
 """History of streams: events, levels (minute, hour, day, month, year) aggregated from them, charts and retention."""
 
-from tarantula.streams.history.buckets import moment_of
 from tarantula.streams.history.events import (
     NewEvent,
     StoreResult,
     last_values,
     newest_events,
+    series_of,
+    series_of_many,
     store_events,
     store_events_with_result,
 )
-from tarantula.streams.history.levels import aggregate_levels
+from tarantula.streams.history.levels import aggregate_levels, moment_of
 from tarantula.streams.history.points import HistoryPoint, HistoryPoints, chart_points, chart_points_of, window_summary
 from tarantula.streams.history.retention import ForgottenRows, apply_retention
-from tarantula.streams.history.series import series_of, series_of_many
 from tarantula.streams.history.summary import ValueSummary
 
 __all__ = [

@@ -14,8 +14,14 @@ from typing import Any, NamedTuple
 
 from sqlalchemy.orm import Session
 
-from tarantula.streams.history.buckets import EARLIEST_TIME, BucketCalendar
-from tarantula.streams.history.levels import StaleMark, levels_below, summaries_below, summary_from_row
+from tarantula.streams.history.levels import (
+    EARLIEST_TIME,
+    BucketCalendar,
+    StaleMark,
+    levels_below,
+    summaries_below,
+    summary_from_row,
+)
 from tarantula.streams.history.summary import ValueSummary, merge_summaries, summarize_value
 from tarantula.streams.sources.retention import Grain
 

@@ -15,7 +15,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.models import Series
-from tarantula.streams.history.buckets import (
+from tarantula.streams.history.coverage import CoverPart, SeriesRows, WindowCover, forgotten_before
+from tarantula.streams.history.levels import (
     DAY,
     EARLIEST_TIME,
     HOUR,
@@ -25,7 +26,6 @@ from tarantula.streams.history.buckets import (
     BucketCalendar,
     calendar_of,
 )
-from tarantula.streams.history.coverage import CoverPart, SeriesRows, WindowCover, forgotten_before
 from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources.retention import Grain

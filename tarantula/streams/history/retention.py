@@ -14,8 +14,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
 from tarantula.models import Event, Forgotten, Level, Series, Source, StaleLevel
-from tarantula.streams.history.buckets import SECOND, BucketCalendar, calendar_of, moment_of
 from tarantula.streams.history.events import lock_out_storing
+from tarantula.streams.history.levels import SECOND, BucketCalendar, calendar_of, moment_of
 from tarantula.streams.sources.retention import Grain, Retention, RetentionLimit
 
 ROWS_PER_TRANSACTION = 20_000

@@ -14,11 +14,9 @@ from tarantula.core.messages import Message
 from tarantula.models import PutAside, Source, SourceState
 from tarantula.streams.adapters.base import ACCEPTED_TEXTS
 from tarantula.streams.history import last_values, series_of
-from tarantula.streams.ingest.memory import RANGED_KINDS, SourceMemory, extended_range
-from tarantula.streams.ingest.outcome import new_event
 from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.ingest.readings import store_and_judge
-from tarantula.streams.ingest.value_typing import typed_value
+from tarantula.streams.ingest.value_typing import RANGED_KINDS, SourceMemory, extended_range, new_event, typed_value
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.values.value import Value, ValueParseError

@@ -1,14 +1,11 @@
-"""Failed readings: when the status of a source changes, and the notification that its value is missing.
-
-One failed reading changes nothing. After as many in a row as the source configures (`misses`), the status shows the
-problem and one notification is queued. A source that was never read, a refusal by a rule and a doubtful text are shown
-at once, because waiting would not help.
-"""
+"""Failures of sources, and the maintenance that closes, retries and forgets what is due."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from threading import Event, Thread
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -17,6 +14,7 @@ from sqlalchemy import select
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.messages import Message, join_messages
+from tarantula.core.process import PeriodicJob
 from tarantula.models import Source, SourceState
 from tarantula.publications.fields import split_words
 from tarantula.publications.notifications import (
@@ -28,9 +26,18 @@ from tarantula.publications.notifications import (
     postpone_notice,
     send_message,
 )
+from tarantula.streams import alerts, history
 from tarantula.streams.adapters.base import DoubtfulText
 from tarantula.streams.sources.config import SourceConfig, SourceStatus
 from tarantula.streams.sources.registry import config_of
+
+logger = logging.getLogger(__name__)
+
+ROUND_SECONDS = 1.0
+AGGREGATION_BUDGET_SECONDS = 0.5
+"""Maximum time per round for aggregating levels."""
+RETENTION_INTERVAL_SECONDS = 3600.0
+
 
 IMMEDIATE_STATUSES = frozenset({SourceStatus.REFUSED, SourceStatus.DOUBTFUL})
 MAX_SENTENCES = 5
@@ -141,3 +148,65 @@ def _claim(installation: Config, database: Database, now: datetime) -> MissNotif
         addresses = dict.fromkeys([*config_of(source).notify, *shared])
         message = NotificationMessage(MISSING_TITLE.format(name=source.name), str(state.news["why"]), NOTIFICATION_TYPE)
         return MissNotification(message, pending_addresses(state.news, addresses), state.source_id, state.news)
+
+
+class StreamMaintenance:
+    """Runs maintenance while this process is the active reader; notifications, which can be slow, on another thread."""
+
+    def __init__(self, installation: Config, database: Database) -> None:
+        self._installation = installation
+        self._database = database
+        self._retention_at = monotonic() + ROUND_SECONDS
+        self._threads = (_PeriodicThread("maintenance", self._maintain), _PeriodicThread("notifications", self._notify))
+
+    @property
+    def is_enabled(self) -> bool:
+        """Whether this process is the active reader."""
+        return all(thread.is_enabled for thread in self._threads)
+
+    @is_enabled.setter
+    def is_enabled(self, is_enabled: bool) -> None:
+        for thread in self._threads:
+            thread.is_enabled = is_enabled
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop both threads after their current round."""
+        for thread in self._threads:
+            thread.closing.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _maintain(self, closing: Event) -> None:
+        until = monotonic() + AGGREGATION_BUDGET_SECONDS
+        while history.aggregate_levels(self._database) and monotonic() < until and not closing.is_set():
+            pass
+        if monotonic() >= self._retention_at:
+            self._retention_at = monotonic() + RETENTION_INTERVAL_SECONDS
+            for deleted in history.apply_retention(self._database):
+                logger.info("Deleted by retention: %s", deleted)
+        with self._database.session() as session:
+            alerts.judge_silence(session, int(datetime.now(UTC).timestamp() * 1_000_000))
+
+    def _notify(self, _closing: Event) -> None:
+        now = datetime.now(UTC)
+        alerts.send_notifications(self._installation, self._database, now)
+        send_miss_notifications(self._installation, self._database, now)
+
+
+class _PeriodicThread(Thread):
+    """Runs a job once per round while it is enabled."""
+
+    def __init__(self, name: str, action: Callable[[Event], None]) -> None:
+        super().__init__(name=name, daemon=True)
+        self.closing = Event()
+        self._job = PeriodicJob(lambda: action(self.closing), logger)
+        self.is_enabled = False
+
+    def run(self) -> None:
+        while not self.closing.wait(ROUND_SECONDS):
+            if self.is_enabled:
+                self._job()

@@ -20,25 +20,26 @@ from tarantula.streams.alerts import judge_all
 from tarantula.streams.history import NewEvent, series_of, series_of_many, store_events
 from tarantula.streams.ingest import put_aside
 from tarantula.streams.ingest.failures import SourceStatusTracker
-from tarantula.streams.ingest.memory import (
+from tarantula.streams.ingest.value_typing import (
     CONFIRMING_READINGS,
     MIN_RANGE_READINGS,
     RANGED_KINDS,
-    SourceMemory,
-    extended_range,
-    extended_run,
-    is_outlier,
-    outlier_sentence,
-)
-from tarantula.streams.ingest.outcome import (
     FailedReading,
     IngestRequest,
     IngestResult,
     NewValues,
+    SourceMemory,
     UnchangedReading,
+    clean_text,
+    extended_range,
+    extended_run,
+    is_outlier,
     new_event,
+    outlier_sentence,
+    typed_value,
+    widened_kind,
+    with_guessed_kinds,
 )
-from tarantula.streams.ingest.value_typing import clean_text, typed_value, widened_kind, with_guessed_kinds
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField, SourceStatus
 from tarantula.streams.values.value import Value, ValueParseError

@@ -1,16 +1,9 @@
-"""Parse the stored history of a field again when its kind or unit changes.
-
-Each event stores the text that it was parsed from, so the history becomes what it would be if the field had always had
-the new type, and the next reading is an event only if the page changed.
-
-Everything changes in one transaction: readers never see a half-converted history, and a killed process has changed
-nothing. Parsing all texts, the slow part, is done before the transaction, while others can write.
-"""
+"""Edit a stored source; the history of fields whose type changes is converted."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,19 +13,25 @@ from sqlalchemy import Select, func, select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.attributes import flag_modified
 
+from tarantula.accounts.roles import Owner
 from tarantula.core.errors import ConflictError
 from tarantula.models import Alert, Event, Level, Series, Source, SourceState
 from tarantula.store import bulk
 from tarantula.streams.alerts.replay import start_watching
-from tarantula.streams.history.buckets import EARLIEST_TIME, MINUTE
 from tarantula.streams.history.coverage import forgotten_before
 from tarantula.streams.history.events import NewEvent, lock_out_retention
-from tarantula.streams.history.levels import StaleMark, mark_stale, replace_levels, summary_from_row
+from tarantula.streams.history.levels import (
+    EARLIEST_TIME,
+    MINUTE,
+    StaleMark,
+    mark_stale,
+    replace_levels,
+    summary_from_row,
+)
 from tarantula.streams.history.summary import EXACT_CONTEXT, ValueSummary, exact_number, format_number
-from tarantula.streams.ingest.memory import SourceMemory
-from tarantula.streams.ingest.outcome import new_event
-from tarantula.streams.ingest.value_typing import typed_value
+from tarantula.streams.ingest.value_typing import SourceMemory, new_event, typed_value
 from tarantula.streams.kinds import ValueKind
+from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.sources.registry import ProgressCallback, config_of
 from tarantula.streams.sources.retention import Grain
@@ -47,6 +46,7 @@ _UPDATE = """
     WHERE event.series_id = given.column1 AND event.at = given.column2
 """
 _TYPES = ("integer", "bigint", "text", "float8", "text")
+
 
 EventTransform = Callable[[NewEvent], NewEvent]
 """Returns the new version of an event; the same event if its text cannot be parsed."""
@@ -282,3 +282,34 @@ def _convert_levels(session: Session, series_id: int, conversion: UnitConversion
                 for grain, start, *others in some
             ],
         )
+
+
+def parse_history_for_edit(
+    session: Session, name: str, changes: Mapping[str, Any], person: Owner | None = None, **callbacks: ProgressCallback
+) -> Sequence[ParsedTexts]:
+    """Parse the history that some changes would convert: the slow part of `edit_source`, without a lock."""
+    source = registry.get(session, name, person)
+    return parse_history(session, source, registry.changed_config(source, changes), **callbacks)
+
+
+def edit_source(
+    session: Session,
+    name: str,
+    changes: Mapping[str, Any],
+    person: Owner | None = None,
+    parsed: Sequence[ParsedTexts] = (),
+) -> Source:
+    """Change some fields of a source's configuration, and convert the history where a type changed.
+
+    *parsed* is the result of `parse_history_for_edit` for the same changes; with it the transaction is shorter.
+    """
+    source = registry.get(session, name, person)
+    # The lock makes writers of readings wait until the edit is committed.
+    state = session.get_one(SourceState, source.id, with_for_update=True)
+    session.refresh(source)
+    before, after = registry.config_of(source), registry.changed_config(source, changes)
+    registry.write_config(source, after, datetime.now(UTC))
+    apply_type_change(session, source, state, before, after, parsed)
+    state.due_at, state.validators = 0, {}
+    session.flush()
+    return source

@@ -11,8 +11,7 @@ from tarantula.core.states import UNREACHED_STATES
 from tarantula.core.urls import canonical, host_of, is_web, origin_of, redirect_target, server_of
 from tarantula.fetch.client import PUBLIC_ONLY, HttpClient
 from tarantula.fetch.egress import EgressPolicy
-from tarantula.fetch.errors import DownloadError, FetchPostponed, PrivateAddress
-from tarantula.fetch.exchange import Exchange, FetchRequest
+from tarantula.fetch.exchange import DownloadError, Exchange, FetchPostponed, FetchRequest, PrivateAddress
 from tarantula.fetch.politeness import Politeness
 from tarantula.fetch.robots import MAX_ROBOTS_BYTES, MAX_ROBOTS_REDIRECTS, RobotsCache, RobotsRules, robots_url
 from tarantula.streams.sources.request import PLAIN_GET, SourceRequest, cross_origin_message

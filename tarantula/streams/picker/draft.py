@@ -1,4 +1,7 @@
-"""Draft of a source in the picker: the picked fields, their kinds and units, the follow mode and a suggested name."""
+"""Draft of a source in the picker: the picked fields, their kinds and units, the follow mode and a suggested name.
+
+Documents that are not HTML pages are offered as a whole: an adapter for the response, and what can be followed.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,16 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tarantula.core.errors import TarantulaError
+from tarantula.fetch.media_types import media_type
+from tarantula.streams.adapters import adapter_named, adapter_names
 from tarantula.streams.adapters.base import SourceReading, SourceResponse, UnreadableResponse
 from tarantula.streams.kinds import Aggregation, ValueKind
-from tarantula.streams.limited import read_response
+from tarantula.streams.limited import offers_in, read_response, title_in
 from tarantula.streams.picker.follow_modes import FollowMode, FollowPlan, follow_plans
 from tarantula.streams.picker.page import PageTree
 from tarantula.streams.picker.pick import Pick, pick_element, title_for
 from tarantula.streams.sources.config import MOST_FIELDS, PERSONAL_PREFIX, SourceConfig, parse_source
-from tarantula.streams.suggestions import key_of
+from tarantula.streams.suggestions import DocumentOffer, key_of
 from tarantula.streams.texts import fold_text
 from tarantula.streams.values import FieldGuess, guess_field
 
@@ -256,3 +261,39 @@ class SourceDraft:
 
 def _is_same(one: Pick, other: Pick) -> bool:
     return (one.number, one.part, one.attribute) == (other.number, other.part, other.attribute)
+
+
+def adapter_for_response(response: SourceResponse) -> str:
+    """Return the name of the adapter that suits the response best; empty if none does."""
+    name = max(adapter_names(), key=lambda one: adapter_named(one).suitability(response))
+    return name if adapter_named(name).suitability(response) else ""
+
+
+def is_page(response: SourceResponse) -> bool:
+    """Whether elements of the response can be picked."""
+    name = adapter_for_response(response)
+    return bool(name) and adapter_named(name).has_elements
+
+
+def offers_of(response: SourceResponse) -> list[DocumentOffer]:
+    """Return the offers of a document that is not an HTML page; raise `TarantulaError` if there are none."""
+    name = adapter_for_response(response)
+    if not name:
+        kind = media_type(response.content_type)
+        raise TarantulaError("This is {kind}, which no adapter reads. Use another address.", kind=kind)
+    try:
+        offers = offers_in(response, name)
+    except UnreadableResponse as error:
+        raise TarantulaError(str(error)) from error
+    if not offers:
+        raise TarantulaError("This document contains no value to follow.")
+    return offers
+
+
+def document_title(response: SourceResponse) -> str:
+    """Return the title of a document that is not an HTML page, if it has one."""
+    name = adapter_for_response(response)
+    try:
+        return title_in(response, name)[:200] if name else ""
+    except UnreadableResponse:
+        return ""

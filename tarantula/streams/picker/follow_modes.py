@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from turbohtml import Document, Element
 
-from tarantula.streams.picker.pick import Pick
-from tarantula.streams.picker.selector import selector_for, stable_classes
+from tarantula.streams.picker.pick import Pick, selector_for, stable_classes
 from tarantula.streams.relocate.page_text import text_of
 from tarantula.streams.relocate.tables import TableGrid, grid_of
 from tarantula.streams.texts import fold_text

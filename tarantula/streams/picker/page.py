@@ -20,8 +20,7 @@ from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.media_types import charset_of, media_type
 from tarantula.links.charset import decode_text
 from tarantula.links.values import spans_in_css
-from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse
-from tarantula.streams.adapters.documents import parse_page
+from tarantula.streams.adapters.base import SourceResponse, UnreadableResponse, parse_page
 from tarantula.streams.limited import ask_worker
 from tarantula.streams.picker.client import PickerClient, PickerRequest
 

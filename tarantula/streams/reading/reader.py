@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 from sqlalchemy.orm import Session
 
-from tarantula.core.clock import SteadyClock
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
+from tarantula.core.times import SteadyClock
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.politeness import Politeness
 from tarantula.models import Source, SourceState
@@ -24,14 +24,19 @@ from tarantula.scope.servers import ServerSettings
 from tarantula.store.leases import ReaderLeases
 from tarantula.store.server_settings import effective_server_settings
 from tarantula.streams.adapters.base import SourceReading
-from tarantula.streams.history.buckets import SECOND
-from tarantula.streams.ingest.outcome import FailedReading, IngestRequest, IngestResult, UnchangedReading
+from tarantula.streams.history.levels import SECOND
 from tarantula.streams.ingest.readings import ingest_reading
-from tarantula.streams.reading.answers import ReadAttempt
+from tarantula.streams.ingest.value_typing import FailedReading, IngestRequest, IngestResult, UnchangedReading
 from tarantula.streams.reading.servers import ServerDelays, ServerLeaseManager, VisitQueue
-from tarantula.streams.reading.source_changes import NO_PUBLICATION, SourceTable, SourceTableChanges, followed_source
-from tarantula.streams.reading.visits import DueHeap, FollowedSource, StreamVisit, spread_late
-from tarantula.streams.reading.writer import ReadingGroupResult, ReadingWriter
+from tarantula.streams.reading.visits import DueHeap, FollowedSource, ReadAttempt, StreamVisit, spread_late
+from tarantula.streams.reading.writer import (
+    NO_PUBLICATION,
+    ReadingGroupResult,
+    ReadingWriter,
+    SourceTable,
+    SourceTableChanges,
+    followed_source,
+)
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.sources.registry import get
 

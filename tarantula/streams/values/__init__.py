@@ -6,9 +6,8 @@ This package does not depend on databases or pages: it gets a text, the field's 
 from __future__ import annotations
 
 from tarantula.streams.values.display import format_value
-from tarantula.streams.values.guess import FieldGuess, guess_field
 from tarantula.streams.values.numbers import informative_texts
-from tarantula.streams.values.parser import parse_value
+from tarantula.streams.values.parser import FieldGuess, guess_field, parse_value
 from tarantula.streams.values.units import check_unit, convert_unit, convertible_units
 
 __all__ = [

@@ -10,7 +10,6 @@ from math import log10
 from typing import NamedTuple
 
 from tarantula.streams.kinds import ValueKind
-from tarantula.streams.values.normalization import normalize_text, quote_text
 from tarantula.streams.values.numerals import (
     ANY_FORMAT,
     Numeral,
@@ -22,7 +21,7 @@ from tarantula.streams.values.numerals import (
     numeral_readings,
     separators_in,
 )
-from tarantula.streams.values.value import ValueParseError
+from tarantula.streams.values.value import ValueParseError, normalize_text, quote_text
 
 
 class Multiplier(NamedTuple):

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from tarantula.core.messages import Message
 from tarantula.streams.values import currencies
-from tarantula.streams.values.normalization import quote_text
-from tarantula.streams.values.value import ValueParseError
+from tarantula.streams.values.value import ValueParseError, quote_text
 
 MOST_DIGITS = 60
 DIGIT_SEPARATORS = ".,' ٫٬"

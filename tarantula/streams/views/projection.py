@@ -1,4 +1,4 @@
-"""Project a view: load what it shows in a window, limited to the sources that the person may see."""
+"""Projection of a view: its columns and rows, computed from the history; and the views of a new source."""
 
 from __future__ import annotations
 
@@ -9,21 +9,33 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Owner
+from tarantula.core.errors import ConflictError
 from tarantula.models import Series, Source, SourceState
 from tarantula.streams import history
-from tarantula.streams.adapters.rows import LONGEST_ROW_NAME
+from tarantula.streams.adapters.base import LONGEST_ROW_NAME
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources import registry
 from tarantula.streams.sources.config import SourceConfig, SourceField, SourceStatus
 from tarantula.streams.views.cells import ViewCell, ViewColumn, ViewRecord, ViewTrack, WindowSummary, format_result
-from tarantula.streams.views.config import TIME_KINDS, ViewConfig, ViewKind, ViewPart, WindowFunction, misfit_reason
+from tarantula.streams.views.config import (
+    DAY,
+    HOUR,
+    MINUTE,
+    TIME_KINDS,
+    ViewConfig,
+    ViewKind,
+    ViewPart,
+    WindowFunction,
+    misfit_reason,
+    read_view,
+)
 from tarantula.streams.views.expression import parse_expression
-from tarantula.streams.views.filters import filter_records
 from tarantula.streams.views.tracks import (
     FormulaColumns,
     SeriesLine,
     TrackSet,
     TrackWindow,
+    filter_records,
     load_lines,
     load_tracks,
     summarize_window,
@@ -249,3 +261,36 @@ def _event_records(session: Session, lines: Iterable[SeriesLine], begin: int, en
             cells[line.column.letter] = ViewCell(event.value, event.number, event.at)
     newest = sorted(by_moment.items(), key=lambda one: (-one[0][0], one[0][1]))
     return [ViewRecord(row, cells, at) for (at, row), cells in newest]
+
+
+DEFAULT_WINDOWS_SECONDS = (5 * MINUTE, HOUR, 6 * HOUR, DAY, 7 * DAY, 30 * DAY, 365 * DAY)
+READINGS_PER_WINDOW = 200
+"""Readings that fit a default window: fewer look like steps, more cannot be distinguished on a phone."""
+
+
+def default_view(session: Session, source: Source) -> ViewConfig:
+    """Return a view of the fields of a source, as many as fit a screen."""
+    config = registry.config_of(source)
+    if not config.fields:
+        raise ConflictError("The source {source} has no field that could be shown. Give it one.", source=source.name)
+    parts = [{"source": source.name, "field": field.key} for field in config.fields[:MAX_COLUMNS]]
+    if session.get_one(SourceState, source.id).memory.get("news"):
+        return read_view({"kind": ViewKind.TABLE, "events": True, "window": 7 * DAY, "parts": parts})
+    kinds = [field.kind or ValueKind.TEXT for field in config.fields]
+    kind = default_kind(kinds, len(row_names(session, source.id)))
+    return read_view({"kind": kind, "window": default_window(config.interval), "parts": parts})
+
+
+def default_kind(kinds: Sequence[ValueKind], rows: int) -> ViewKind:
+    """Return the kind for values: a table for several rows, a line for one number, text otherwise."""
+    if rows > 1:
+        return ViewKind.TABLE
+    return ViewKind.LINE if len(kinds) == 1 and kinds[0].is_number and kinds[0] != ValueKind.MOMENT else ViewKind.TEXT
+
+
+def default_window(interval: float) -> float:
+    """Return the length of the window in seconds for an interval of reading."""
+    return next(
+        (window for window in DEFAULT_WINDOWS_SECONDS if window >= interval * READINGS_PER_WINDOW),
+        DEFAULT_WINDOWS_SECONDS[-1],
+    )

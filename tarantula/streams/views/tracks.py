@@ -1,11 +1,12 @@
-"""Tracks of a view: the stored values of each row over time, and the results of formulas."""
+"""Tracks of a view: one line per field and row, with the rows that its filters keep."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -15,6 +16,7 @@ from tarantula.streams import history
 from tarantula.streams.kinds import ValueKind, default_aggregation
 from tarantula.streams.sources.config import SourceConfig, SourceField
 from tarantula.streams.sources.retention import Grain
+from tarantula.streams.texts import fold_text
 from tarantula.streams.views.cells import (
     TrackPoint,
     ViewCell,
@@ -24,9 +26,8 @@ from tarantula.streams.views.cells import (
     WindowSummary,
     format_result,
 )
-from tarantula.streams.views.config import ViewConfig, ViewPart, is_numeric_column
+from tarantula.streams.views.config import AT, ROW, ViewCondition, ViewConfig, ViewOperator, ViewPart, is_numeric_column
 from tarantula.streams.views.expression import Expression
-from tarantula.streams.views.filters import filter_tracks
 
 FormulaColumns = Sequence[tuple[ViewColumn, Expression]]
 WindowSummaries = Mapping[tuple[str, str], WindowSummary]
@@ -249,3 +250,84 @@ def _held(track: ViewTrack, until: Mapping[str, int | None], end: int) -> ViewTr
     return ViewTrack(
         track.column, track.row, [*track.points, TrackPoint(last, track.points[-1].value, WindowSummary())]
     )
+
+
+_COMPARING: Mapping[ViewOperator, Callable[[Any, Any], bool]] = {
+    ViewOperator.EQUAL: operator.eq,
+    ViewOperator.UNEQUAL: operator.ne,
+    ViewOperator.LESS: operator.lt,
+    ViewOperator.AT_MOST: operator.le,
+    ViewOperator.MORE: operator.gt,
+    ViewOperator.AT_LEAST: operator.ge,
+    ViewOperator.CONTAINS: lambda text, word: word in text,
+    ViewOperator.CONTAINS_NOT: lambda text, word: word not in text,
+}
+_TEXT_OPERATORS = (ViewOperator.CONTAINS, ViewOperator.CONTAINS_NOT)
+
+
+def meets_condition(cell: ViewCell | None, condition: ViewCondition) -> bool:
+    """Whether a value meets a condition. Numbers are compared as numbers; a missing value meets none."""
+    if cell is None:
+        return False
+    limit = _filter_number(condition.value)
+    compare = _COMPARING[condition.operator]
+    if condition.operator not in _TEXT_OPERATORS and cell.number is not None and limit is not None:
+        return compare(cell.number, limit)
+    return compare(fold_text(cell.text), fold_text(condition.value))
+
+
+def filter_records(records: Iterable[ViewRecord], view: ViewConfig) -> list[ViewRecord]:
+    """Return the records that meet all conditions, sorted; records without a value to sort by come last."""
+    selected = [
+        one
+        for one in records
+        if all(meets_condition(_cell(one, condition.of), condition) for condition in view.conditions)
+    ]
+    if not view.order:
+        return selected
+    with_value = [one for one in selected if _cell(one, view.order) is not None]
+    without_value = [one for one in selected if _cell(one, view.order) is None]
+    return [*sorted(with_value, key=lambda one: _key(_cell(one, view.order)), reverse=view.descending), *without_value]
+
+
+def filter_tracks(tracks: Iterable[ViewTrack], view: ViewConfig) -> list[ViewTrack]:
+    """Return the tracks whose row meets the conditions, with the points whose values do."""
+    selected = [
+        track
+        for track in tracks
+        if all(meets_condition(ViewCell(track.row), condition) for condition in view.conditions if condition.of == ROW)
+    ]
+    return [
+        _filter_points(track, [one for one in view.conditions if one.of == track.column.letter]) for track in selected
+    ]
+
+
+def _filter_points(track: ViewTrack, conditions: list[ViewCondition]) -> ViewTrack:
+    points = [
+        point
+        for point in track.points
+        if all(meets_condition(ViewCell(str(point.value), point.value), condition) for condition in conditions)
+    ]
+    return ViewTrack(track.column, track.row, points) if conditions else track
+
+
+def _cell(record: ViewRecord, name: str) -> ViewCell | None:
+    if name == ROW:
+        return ViewCell(record.row)
+    if name == AT:
+        at = record.at if record.at is not None else max((cell.at or 0 for cell in record.cells.values()), default=0)
+        return ViewCell(str(at), float(at))
+    return record.cells.get(name)
+
+
+def _key(cell: ViewCell | None) -> tuple[bool, float, str]:
+    assert cell is not None
+    return (cell.number is None, cell.number or 0.0, fold_text(cell.text))
+
+
+def _filter_number(text: str) -> float | None:
+    try:
+        number = float(text.strip().replace(",", ".").replace("−", "-"))
+    except ValueError:
+        return None
+    return number if number == number else None

@@ -6,9 +6,7 @@ from fastapi import APIRouter
 
 from tarantula.web.api import (
     alerts,
-    decisions,
     documents,
-    files,
     items,
     people,
     publications,
@@ -29,9 +27,9 @@ ROUTERS = (
     types.router,
     items.router,
     documents.router,
-    files.router,
+    items.files_router,
     servers.router,
-    decisions.router,
+    items.decisions_router,
     documents.differences_router,
     items.exports_router,
     withholding.router,

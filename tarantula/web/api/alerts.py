@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.services.pagination import ResultPage
+from tarantula.services.context import ResultPage
 from tarantula.services.streams import alerts
 from tarantula.services.streams.alerts import AlertRow, CheckedCondition, FiringRow
 from tarantula.streams.alerts.condition import MAX_CONDITION_CHARS, AlertRule

@@ -25,8 +25,7 @@ from tarantula.core.errors import (
     WithheldError,
 )
 from tarantula.core.validation import detail_messages
-from tarantula.services.context import ServiceContext
-from tarantula.services.pagination import MAX_PAGE_ROWS, ResultPage, read_cursor, write_cursor
+from tarantula.services.context import MAX_PAGE_ROWS, ResultPage, ServiceContext, read_cursor, write_cursor
 from tarantula.web.auth import SESSION_COOKIE, Authenticator
 from tarantula.web.limits import error_response, error_status, retry_headers
 

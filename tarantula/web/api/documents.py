@@ -8,9 +8,9 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict
 
 from tarantula.services import documents, walkthrough
+from tarantula.services.context import ResultPage
 from tarantula.services.diff import ItemDifferences, compare_items
 from tarantula.services.documents import MAX_STATE, MIN_STATE, DocumentDetail, DocumentFilters, DocumentSummary
-from tarantula.services.pagination import ResultPage
 from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn
 from tarantula.web.limits import PooledRoute
 

@@ -1,4 +1,4 @@
-"""API routes of items, their reports, logs and exports."""
+"""API routes of items, their stored files and the decisions about them."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import FileResponse, Response
 
 from tarantula.archive.export.exporter import ExportFormat
 from tarantula.archive.quality.report import ItemReport
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.removal import RemovalPlan
-from tarantula.services import items, reports
+from tarantula.services import fixity, items, reports, validation
+from tarantula.services.context import ResultPage
+from tarantula.services.fixity import FixityTotals, ItemFiles
 from tarantula.services.items import ExportRow, ItemDetail
-from tarantula.services.pagination import ResultPage
+from tarantula.services.validation import ItemAttention
 from tarantula.store.listings import ItemRow
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, Urn
 from tarantula.web.limits import PooledRoute
@@ -201,3 +203,90 @@ def fetch_missing_list(context: RequestContext, urn: Urn, format_name: ExportFor
     """Return the list of what the last export in a format left out, or would have left out."""
     path = items.missing_from_export(context, urn, format_name)
     return FileResponse(path, media_type=CSV_TYPE, filename=path.name)
+
+
+decisions_router = APIRouter(tags=["decisions"], route_class=PooledRoute)
+
+
+class AttributeModel(BaseModel):
+    """A model that is read from attributes of service results."""
+
+    model_config = ConfigDict(from_attributes=True)
+
+
+class DecisionRow(AttributeModel):
+    """A decision about an item."""
+
+    urn: str
+    publication: str
+    validation: str
+    by: str
+    at: datetime
+    why: str
+
+
+class UndecidedRow(AttributeModel):
+    """An item without a decision, or with damage that was found after it was accepted."""
+
+    urn: str
+    publication: str
+    finished_at: datetime | None
+    attention: list[str]
+
+
+class AcceptRequest(BaseModel, extra="forbid"):
+    """Request to accept an item."""
+
+    why: str = Field(default="", max_length=10_000)
+    anyway: bool = Field(default=False, description="Accept it even if it is not complete.")
+
+
+class RejectRequest(BaseModel, extra="forbid"):
+    """Request to reject an item."""
+
+    why: str = Field(min_length=1, max_length=10_000)
+
+
+@decisions_router.get("/undecided", summary="Items without a decision")
+def list_undecided(context: RequestContext) -> list[UndecidedRow]:
+    """Return the newest 200 items without a decision, or damaged since; those that need attention come first."""
+    return [UndecidedRow.model_validate(row) for row in validation.list_undecided(context)]
+
+
+@decisions_router.get("/items/{urn}/attention", summary="Indicators of an item")
+def show_attention(context: RequestContext, urn: Urn) -> ItemAttention:
+    """Return the attention rules that an item breaks, its indicators, and the documents to review first."""
+    return validation.item_attention(context, urn)
+
+
+@decisions_router.get("/items/{urn}/decisions", summary="Decisions about an item")
+def list_decisions(context: RequestContext, urn: Urn) -> list[DecisionRow]:
+    """Return the decisions about an item, oldest first."""
+    return [DecisionRow.model_validate(row) for row in validation.list_decisions(context, urn)]
+
+
+@decisions_router.post("/items/{urn}/validate", summary="Accept an item")
+def validate_item(context: RequestContext, urn: Urn, body: AcceptRequest) -> DecisionRow:
+    """Accept an item that has ended. For curators."""
+    return DecisionRow.model_validate(validation.validate(context, urn, body.why, body.anyway))
+
+
+@decisions_router.post("/items/{urn}/reject", summary="Reject an item")
+def reject_item(context: RequestContext, urn: Urn, body: RejectRequest) -> DecisionRow:
+    """Reject an item that has ended; a reason is required. For curators."""
+    return DecisionRow.model_validate(validation.reject(context, urn, body.why))
+
+
+files_router = APIRouter(tags=["files"], route_class=PooledRoute)
+
+
+@files_router.get("/items/{urn}/files", summary="The files of an item")
+def show_files(context: RequestContext, urn: Urn) -> ItemFiles:
+    """Return the WARC files of an item with their last checks, and its documents without a readable body."""
+    return fixity.item_files(context, urn)
+
+
+@files_router.get("/fixity", summary="Fixity of all files")
+def show_totals(context: RequestContext) -> FixityTotals:
+    """Return how many files are verified, missing, damaged or not read back yet."""
+    return fixity.get_totals(context)

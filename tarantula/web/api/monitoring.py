@@ -26,7 +26,7 @@ from tarantula import __version__
 from tarantula.core.errors import TarantulaError
 from tarantula.services.context import ServiceContext
 from tarantula.services.overview import InstallationMetrics, collect_metrics
-from tarantula.streams.export.prometheus import METRIC_HELP, METRIC_LABELS
+from tarantula.streams.export import METRIC_HELP, METRIC_LABELS
 from tarantula.web.api.common import API_DEPENDENCIES, ERROR_RESPONSES, RequestContext
 from tarantula.web.auth import Authenticator
 from tarantula.web.limits import PooledRoute

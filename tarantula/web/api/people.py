@@ -12,7 +12,7 @@ from tarantula.accounts.roles import Role
 from tarantula.accounts.tokens import SCOPES
 from tarantula.services import accounts, tokens
 from tarantula.services.accounts import AccountRow, AuditRow, AuditVerification
-from tarantula.services.pagination import ResultPage
+from tarantula.services.context import ResultPage
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.api.common import Cursor, Limit, Name, Number, RequestContext
 from tarantula.web.limits import PooledRoute

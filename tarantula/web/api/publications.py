@@ -11,7 +11,7 @@ from starlette.responses import Response
 from tarantula.publications.config import PublicationConfig
 from tarantula.publications.fields import MAX_ADDRESSES
 from tarantula.services import publications
-from tarantula.services.pagination import ResultPage
+from tarantula.services.context import ResultPage
 from tarantula.services.publications import PublicationRow, UrlVerdict
 from tarantula.web.api.common import Cursor, Limit, Name, RequestContext, page_of
 from tarantula.web.limits import PooledRoute

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from tarantula.scope.servers import ServerSettings
 from tarantula.services import servers
-from tarantula.services.pagination import ResultPage
+from tarantula.services.context import ResultPage
 from tarantula.services.servers import ItemServerRow
 from tarantula.web.api.common import Cursor, Limit, RequestContext, Urn, page_of
 from tarantula.web.limits import PooledRoute

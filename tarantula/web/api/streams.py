@@ -9,7 +9,7 @@ from pydantic import Field
 from starlette.responses import StreamingResponse
 
 from tarantula.publications.fields import MAX_ADDRESSES
-from tarantula.services.pagination import ResultPage
+from tarantula.services.context import ResultPage
 from tarantula.services.streams import sources, values
 from tarantula.services.streams.sources import HierarchyBranch, SourceRow
 from tarantula.services.streams.values import MAX_POINTS, AsideRow, EventRow, ExportSelection, PointRows, ValueRow

@@ -13,8 +13,7 @@ from tarantula.streams.kinds import ValueKind
 from tarantula.streams.views.config import coordinate_columns
 from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.components.elements import text_element
-from tarantula.web.format import format_cell, format_plain_number
-from tarantula.web.i18n import _
+from tarantula.web.i18n import _, format_cell, format_plain_number
 
 MAX_PLACES = 300
 

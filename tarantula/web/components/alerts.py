@@ -15,12 +15,9 @@ from tarantula.services.streams import alerts, sources
 from tarantula.services.streams.alerts import AlertRow, CheckedCondition, FiringRow
 from tarantula.streams.alerts.replay import DryRun
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
-from tarantula.web.components.elements import subheading, text_element
-from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons
-from tarantula.web.components.recipients import recipient_button
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment
-from tarantula.web.i18n import _, language, set_language
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
+from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons, recipient_button
+from tarantula.web.i18n import _, format_moment, language, set_language
 
 MAX_SHOWN_FIRINGS = 20
 """Maximum number of past firings in a test result."""

@@ -8,16 +8,24 @@ from urllib.parse import quote
 
 from nicegui import ui
 
-from tarantula.archive.quality.review_list import ReviewEntry, ReviewReason
+from tarantula.archive.quality.validation import ReviewEntry, ReviewReason
 from tarantula.core.states import STATE_MEANINGS, state_meaning
+from tarantula.services.context import ResultPage
 from tarantula.services.documents import DocumentSummary
-from tarantula.services.pagination import ResultPage
 from tarantula.store.withholding import WithheldMark
 from tarantula.web.components.background import notify_errors, run_in_thread
-from tarantula.web.components.elements import text_element
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import _, language, mark, set_language, translate_reason
+from tarantula.web.components.elements import TableColumn, data_table, text_element
+from tarantula.web.i18n import (
+    _,
+    format_moment,
+    format_number,
+    format_share,
+    format_size,
+    language,
+    mark,
+    set_language,
+    translate_reason,
+)
 
 ITEM_PAGES = (
     ("", mark("Overview")),

@@ -12,14 +12,13 @@ from nicegui import ui
 from tarantula.core.errors import TarantulaError
 from tarantula.core.times import PERIODS, format_duration, zone_named
 from tarantula.frontier.strategies import STRATEGIES
-from tarantula.publications.config import PublicationConfig
-from tarantula.publications.toml import read_setting, setting_line
+from tarantula.publications.config import PublicationConfig, read_setting, setting_line
 from tarantula.services import document_types, publications
 from tarantula.services.context import ServiceContext
 from tarantula.services.publications import UrlVerdict
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import subheading, text_element
-from tarantula.web.components.recipients import recipient_button
+from tarantula.web.components.forms import recipient_button
 from tarantula.web.i18n import _, mark, translate_reason
 
 FIELD_GROUPS: Mapping[str, tuple[str, ...]] = {

@@ -19,8 +19,7 @@ from tarantula.streams.views.projection import ViewProjection
 from tarantula.web.components.alerts import AlertForm
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import icon_button, text_element
-from tarantula.web.components.forms import dialog, dialog_buttons
-from tarantula.web.components.labels import VIEW_KIND_ICONS, VIEW_KIND_LABELS
+from tarantula.web.components.forms import VIEW_KIND_ICONS, VIEW_KIND_LABELS, dialog, dialog_buttons
 from tarantula.web.dashboard.pane import ViewPane
 from tarantula.web.dashboard.view_form import ViewForm
 from tarantula.web.i18n import _, language, set_language

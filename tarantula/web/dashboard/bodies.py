@@ -28,8 +28,7 @@ from tarantula.web.charts.map import MapBody
 from tarantula.web.charts.network import network_chart
 from tarantula.web.charts.timeline import scatter_pairs, time_limits, timeline_chart, timeline_series
 from tarantula.web.components.elements import AddressText, external_link, small_table, text_element
-from tarantula.web.format import NO_VALUE, format_cell, format_cell_number, format_plain_number, format_timestamp
-from tarantula.web.i18n import _
+from tarantula.web.i18n import NO_VALUE, _, format_cell, format_cell_number, format_plain_number, format_timestamp
 
 DragHandler = Callable[[int, int], Awaitable[None]]
 # Only drags by the user have a batch; changes by the server do not.

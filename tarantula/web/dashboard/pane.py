@@ -25,8 +25,7 @@ from tarantula.web.dashboard.bodies import (
     note_text,
     warning_text,
 )
-from tarantula.web.format import format_timestamp
-from tarantula.web.i18n import _, language, set_language
+from tarantula.web.i18n import _, format_timestamp, language, set_language
 
 MICROSECONDS = 1_000_000
 ZOOM_FACTOR = 2.0

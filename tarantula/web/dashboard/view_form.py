@@ -14,9 +14,19 @@ from tarantula.services.streams.sources import SourceRow
 from tarantula.streams.views.config import AT, PART_LETTERS, ROW, ViewConfig, ViewOperator
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import icon_button, text_element
-from tarantula.web.components.forms import FormControl, FormErrors, dialog, dialog_buttons, select_field, text_field
-from tarantula.web.components.labels import FUNCTION_LABELS, OPERATOR_LABELS, VIEW_KIND_LABELS, WINDOW_LABELS
-from tarantula.web.components.source_finder import SourceFinder
+from tarantula.web.components.forms import (
+    FUNCTION_LABELS,
+    OPERATOR_LABELS,
+    VIEW_KIND_LABELS,
+    WINDOW_LABELS,
+    FormControl,
+    FormErrors,
+    dialog,
+    dialog_buttons,
+    select_field,
+    text_field,
+)
+from tarantula.web.components.source_form import SourceFinder
 from tarantula.web.i18n import _
 
 ALL_ROWS = ""

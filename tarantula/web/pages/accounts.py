@@ -15,11 +15,9 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.tokens import NewToken, TokenRow
 from tarantula.web.auth import FACTORS_PAGE
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
-from tarantula.web.components.elements import subheading
+from tarantula.web.components.elements import TableColumn, data_table, subheading
 from tarantula.web.components.forms import dialog, dialog_buttons, password_field, select_field, text_field
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment
-from tarantula.web.i18n import _, mark
+from tarantula.web.i18n import _, format_moment, mark
 from tarantula.web.layout import heading, page
 
 TOKEN_DAYS = (30, 90, 365)

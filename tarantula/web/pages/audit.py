@@ -12,10 +12,9 @@ from tarantula.services import accounts
 from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
 from tarantula.web.components.background import notify_errors
+from tarantula.web.components.elements import TableColumn, data_table
 from tarantula.web.components.forms import text_field
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment
-from tarantula.web.i18n import _, mark
+from tarantula.web.i18n import _, format_moment, mark
 from tarantula.web.layout import heading, page
 from tarantula.web.limits import SLOW, run_in_pool
 

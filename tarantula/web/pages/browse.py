@@ -6,7 +6,7 @@ from nicegui import Client, ui
 from nicegui.events import KeyEventArguments
 
 from tarantula.archive.diff.items import DocumentChange
-from tarantula.archive.diff.text import DiffLine, DiffPiece, TextDiff
+from tarantula.archive.diff.pages import DiffLine, DiffPiece, TextDiff
 from tarantula.core.errors import TarantulaError
 from tarantula.services import validation, walkthrough
 from tarantula.services.context import ServiceContext
@@ -14,11 +14,9 @@ from tarantula.services.walkthrough import WalkthroughPage
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import section, small_table, text_element
 from tarantula.web.components.items import browse_path, fact_list, item_navigation, review_list, state_label
-from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import _, language, mark, set_language, translate_reason
+from tarantula.web.i18n import _, format_moment, format_number, language, mark, set_language, translate_reason
 from tarantula.web.layout import heading, page, show_error
-from tarantula.web.replay.addresses import copy_address, original_address
-from tarantula.web.replay.frame import FrameMessage, ReplayFrame
+from tarantula.web.replay.addresses import FrameMessage, ReplayFrame, copy_address, original_address
 
 MAX_DIFF_LINES = 400
 """Maximum number of lines drawn."""

@@ -11,9 +11,8 @@ from tarantula.services.streams.views import ViewRow
 from tarantula.web.components.alerts import FiringsView
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import text_element
-from tarantula.web.components.forms import dialog
-from tarantula.web.components.labels import VIEW_KIND_LABELS
-from tarantula.web.components.source_finder import SourceFinder
+from tarantula.web.components.forms import VIEW_KIND_LABELS, dialog
+from tarantula.web.components.source_form import SourceFinder
 from tarantula.web.dashboard.board import Board
 from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page

@@ -15,7 +15,7 @@ from tarantula.services import documents
 from tarantula.services.context import ServiceContext
 from tarantula.services.documents import DocumentDetail, DocumentFilters, LinkedDocument
 from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.components.items import (
     DocumentList,
     fact_list,
@@ -26,9 +26,7 @@ from tarantula.web.components.items import (
     state_with_mark,
     withheld_label,
 )
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number, format_size
-from tarantula.web.i18n import _, mark, translate_reason
+from tarantula.web.i18n import _, format_moment, format_number, format_size, mark, translate_reason
 from tarantula.web.layout import heading, page
 from tarantula.web.replay.addresses import original_address
 

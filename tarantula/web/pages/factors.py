@@ -17,7 +17,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.web.auth import FACTORS_PAGE, Authenticator, key_site
 from tarantula.web.i18n import _
 from tarantula.web.limits import PooledRoute
-from tarantula.web.public.search import render
+from tarantula.web.public import render
 
 router = APIRouter(prefix=FACTORS_PAGE, include_in_schema=False, route_class=PooledRoute)
 QR_CODE_SCALE = 5

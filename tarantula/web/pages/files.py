@@ -9,11 +9,9 @@ from tarantula.services import fixity
 from tarantula.services.context import ServiceContext
 from tarantula.services.fixity import FileRow, ItemFiles
 from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.components.items import item_navigation, item_path
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number, format_size
-from tarantula.web.i18n import _, mark
+from tarantula.web.i18n import _, format_moment, format_number, format_size, mark
 from tarantula.web.layout import heading, page
 
 FILE_STATES = {

@@ -20,17 +20,23 @@ from tarantula.core.states import (
 )
 from tarantula.lifecycle.removal import RemovalPlan
 from tarantula.services import items
-from tarantula.services.context import ServiceContext
+from tarantula.services.context import ResultPage, ServiceContext
 from tarantula.services.items import ItemDetail
-from tarantula.services.pagination import ResultPage
 from tarantula.store.listings import ItemRow
 from tarantula.web.charts.base import COLOURS, TOOLTIP
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
-from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.components.items import item_navigation, item_path, state_choices, state_label
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import BABEL_LOCALES, format_moment, format_number, format_size
-from tarantula.web.i18n import _, language, mark, translate_reason
+from tarantula.web.i18n import (
+    BABEL_LOCALES,
+    _,
+    format_moment,
+    format_number,
+    format_size,
+    language,
+    mark,
+    translate_reason,
+)
 from tarantula.web.layout import heading, page
 from tarantula.web.limits import SLOW, run_in_pool
 from tarantula.web.live import LIVE_SCRIPT

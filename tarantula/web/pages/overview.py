@@ -14,10 +14,8 @@ from tarantula.services.machines import DrainedRow
 from tarantula.services.overview import ItemBrief, Overview
 from tarantula.services.publications import PublicationRow
 from tarantula.web.components.background import show_when_loaded
-from tarantula.web.components.elements import subheading, text_element
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number, format_size
-from tarantula.web.i18n import _, mark, translate_reason, translate_reasons
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
+from tarantula.web.i18n import _, format_moment, format_number, format_size, mark, translate_reason, translate_reasons
 from tarantula.web.layout import heading, page
 
 

@@ -13,8 +13,7 @@ from tarantula.fetch.egress import EgressPolicy
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources
 from tarantula.streams.adapters.base import SourceResponse
-from tarantula.streams.picker.draft import SourceDraft, source_name_for
-from tarantula.streams.picker.offers import document_title, is_page, offers_of
+from tarantula.streams.picker.draft import SourceDraft, document_title, is_page, offers_of, source_name_for
 from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import section, text_element
@@ -22,10 +21,9 @@ from tarantula.web.components.forms import FormControl, FormErrors, select_field
 from tarantula.web.components.source_form import NewSourceForm, RequestForm, variables_field
 from tarantula.web.i18n import _, language, mark, set_language
 from tarantula.web.layout import heading, page
-from tarantula.web.picker.frame import PickedElement, PickerFrame
 from tarantula.web.picker.offers import CategoryForm, OfferList
 from tarantula.web.picker.selection import ReadingPreview, SelectionList
-from tarantula.web.picker.service import PageRequest, frame_address, picker_service
+from tarantula.web.picker.service import PageRequest, PickedElement, PickerFrame, frame_address, picker_service
 
 ACTION_LABELS = {
     BrowserAction.GO: mark("go to an address"),

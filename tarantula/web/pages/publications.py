@@ -12,11 +12,9 @@ from tarantula.services import publications
 from tarantula.services.context import ServiceContext
 from tarantula.services.publications import PublicationRow
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
-from tarantula.web.components.elements import text_element
+from tarantula.web.components.elements import TableColumn, data_table, text_element
 from tarantula.web.components.publication_form import PublicationForm, ScopeTestBox, default_values
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment
-from tarantula.web.i18n import _, mark
+from tarantula.web.i18n import _, format_moment, mark
 from tarantula.web.layout import heading, page
 
 MAX_IMPORT_BYTES = 1_000_000

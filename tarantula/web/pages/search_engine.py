@@ -13,11 +13,9 @@ from tarantula.services import search
 from tarantula.services.context import ServiceContext
 from tarantula.services.search import COUNTED_DAYS, HOME_INDEX, BarrelRow, SearchPanel, SkippedRow
 from tarantula.web.components.background import run_in_thread
-from tarantula.web.components.elements import subheading, text_element
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.components.items import item_path
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_number
-from tarantula.web.i18n import _, language, mark, set_language, translate_reason
+from tarantula.web.i18n import _, format_number, language, mark, set_language, translate_reason
 from tarantula.web.layout import heading, page
 
 POLL_SECONDS = 1.0

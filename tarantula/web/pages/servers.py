@@ -14,10 +14,9 @@ from tarantula.services import items, servers
 from tarantula.services.context import ServiceContext
 from tarantula.services.servers import ItemServerRow
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
+from tarantula.web.components.elements import TableColumn, data_table
 from tarantula.web.components.items import item_navigation, item_path
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_number
-from tarantula.web.i18n import _, mark
+from tarantula.web.i18n import _, format_number, mark
 from tarantula.web.layout import heading, page
 
 MAX_SERVERS = 2000

@@ -18,17 +18,14 @@ from tarantula.streams.ingest.put_aside import AsideDecision
 from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.views.config import ViewConfig, ViewKind, read_view
-from tarantula.streams.views.defaults import default_window
-from tarantula.streams.views.projection import ViewProjection
+from tarantula.streams.views.projection import ViewProjection, default_window
 from tarantula.web.components.alerts import AlertForm
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
-from tarantula.web.components.elements import section, text_element
+from tarantula.web.components.elements import TableColumn, data_table, section, text_element
 from tarantula.web.components.forms import dialog, dialog_buttons
 from tarantula.web.components.source_form import SourceForm
-from tarantula.web.components.tables import TableColumn, data_table
 from tarantula.web.dashboard.pane import ViewPane
-from tarantula.web.format import format_timestamp
-from tarantula.web.i18n import _, language, mark, set_language
+from tarantula.web.i18n import _, format_timestamp, language, mark, set_language
 from tarantula.web.layout import heading, page
 from tarantula.web.live import SourceChanges, SourceListener, source_poller
 

@@ -12,8 +12,7 @@ from tarantula.publications.fields import split_words
 from tarantula.services import document_types
 from tarantula.services.context import ServiceContext
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
-from tarantula.web.components.elements import subheading, text_element
-from tarantula.web.components.tables import TableColumn, data_table
+from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.i18n import _, mark
 from tarantula.web.layout import heading, page
 

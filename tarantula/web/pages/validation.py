@@ -17,8 +17,18 @@ from tarantula.services.validation import ItemAttention
 from tarantula.web.components.background import run_in_thread
 from tarantula.web.components.elements import section, small_table
 from tarantula.web.components.items import fact_list, item_navigation, item_path, review_list
-from tarantula.web.format import format_moment, format_number, format_share, format_size
-from tarantula.web.i18n import _, language, mark, set_language, translate_reason, translate_reasons
+from tarantula.web.i18n import (
+    _,
+    format_moment,
+    format_number,
+    format_share,
+    format_size,
+    language,
+    mark,
+    set_language,
+    translate_reason,
+    translate_reasons,
+)
 from tarantula.web.layout import heading, page, show_error
 
 VALIDATION_LABELS = {

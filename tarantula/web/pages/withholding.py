@@ -11,10 +11,8 @@ from tarantula.services import withholding
 from tarantula.services.context import ServiceContext
 from tarantula.services.withholding import WithholdingRow
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread, show_when_loaded
-from tarantula.web.components.elements import text_element
-from tarantula.web.components.tables import TableColumn, data_table
-from tarantula.web.format import format_moment, format_number
-from tarantula.web.i18n import _, mark
+from tarantula.web.components.elements import TableColumn, data_table, text_element
+from tarantula.web.i18n import _, format_moment, format_number, mark
 from tarantula.web.layout import heading, page
 
 

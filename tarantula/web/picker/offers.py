@@ -9,11 +9,12 @@ from nicegui import ui
 
 from tarantula.services.context import ServiceContext
 from tarantula.streams.adapters.base import SourceResponse
-from tarantula.streams.categories import FOLDER, categories
-from tarantula.streams.categories.category import (
+from tarantula.streams.categories import (
+    FOLDER,
     AnswerKind,
     Category,
     FormQuestion,
+    categories,
     form_questions,
     source_from_answers,
 )

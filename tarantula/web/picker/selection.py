@@ -16,8 +16,7 @@ from tarantula.streams.picker.pick import parts_in
 from tarantula.streams.values import check_unit, convertible_units
 from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import small_table, subheading, text_element
-from tarantula.web.components.forms import FormControls, select_field
-from tarantula.web.components.labels import VALUE_KIND_LABELS
+from tarantula.web.components.forms import VALUE_KIND_LABELS, FormControls, select_field
 from tarantula.web.i18n import _, language, mark, set_language
 
 WHOLE, PART, ATTRIBUTE = "whole", "part ", "attribute "

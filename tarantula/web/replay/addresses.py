@@ -1,11 +1,14 @@
-"""Addresses of archived pages on the replay origin."""
+"""Addresses of archived pages on the replay origin, and the frame that shows one."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from nicegui import Client
+from nicegui.element import Element
+from nicegui.events import GenericEventArguments
 from starlette.requests import HTTPConnection
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -15,6 +18,9 @@ from tarantula.web.replay.security import TicketSigner
 
 _HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 _ADDRESS = re.compile(r"https?://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?", re.IGNORECASE)
+MAX_MESSAGE_LENGTH = 2000
+"""Maximum length of a message."""
+
 
 RequestOrClient = HTTPConnection | Client
 """A request, or the client of a page."""
@@ -86,3 +92,50 @@ class ReplayMiddleware:
         if scope["type"] in ("http", "websocket"):
             scope.setdefault("state", {})["replay"] = self._replay
         await self._app(scope, receive, send)
+
+
+class FrameMessage(NamedTuple):
+    """A message of an archived page. A hostile page may have sent it."""
+
+    kind: str
+    """One of: place (path of the page shown), leads (target of an external link), key (pressed key)."""
+    text: str
+
+
+class ReplayFrame(Element, component="sealed_frame.js"):
+    """Shows an archived page and receives its messages."""
+
+    def __init__(self, label: str, on_message: Callable[[FrameMessage], Awaitable[None]] | None = None) -> None:
+        super().__init__()
+        self._props["address"] = ""
+        self._props["label"] = label
+        self._props["turn"] = 0
+        self._props["marks"] = []
+
+        async def receive(event: GenericEventArguments) -> None:
+            if on_message is not None and (message := read_frame_message(event.args)) is not None:
+                await on_message(message)
+
+        self.on("said", receive)
+
+    def show(self, address: str, marks: list[str] | None = None) -> None:
+        """Show an address, or nothing, in a new frame without the state of the previous one."""
+        self._props["address"] = address
+        self._props["turn"] += 1
+        self._props["marks"] = marks or []
+        self.update()
+
+    def mark_lines(self, texts: list[str]) -> None:
+        """Highlight lines of the page."""
+        self._props["marks"] = texts
+        self.update()
+
+
+def read_frame_message(message: Any) -> FrameMessage | None:
+    """Return a valid message of the frame, or None."""
+    if not isinstance(message, dict):
+        return None
+    kind, text = message.get("kind"), message.get("text")
+    if kind not in ("place", "leads", "key") or not isinstance(text, str) or len(text) > MAX_MESSAGE_LENGTH:
+        return None
+    return FrameMessage(kind, text)

@@ -14,7 +14,7 @@ from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, R
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from tarantula.archive.replay.content import ReplayContent, as_text
+from tarantula.archive.replay import ReplayContent, as_text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError, WithheldError

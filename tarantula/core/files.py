@@ -1,18 +1,80 @@
-"""Permissions of files: only their owner may read what the program writes, whatever the umask it was started with.
-
-With ``TARANTULA_GROUP_ACCESS`` the group may read too.
-"""
+"""Files that outlive power failures and are shared by processes: permissions, locks, and writing to disk."""
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from fcntl import LOCK_EX, LOCK_NB, flock
 from pathlib import Path
+from typing import IO
 
 PRIVATE_UMASK = 0o077
 GROUP_UMASK = 0o027
+
+
+@contextmanager
+def file_lock(path: Path, kind: int = LOCK_EX, *, remove: bool = False) -> Iterator[bool]:
+    """Create and lock a file; yield whether the lock was free. The lock ends with the process.
+
+    With *remove*, the holder of the lock removes the file at the end.
+    """
+    file = _lock(path, kind)
+    if file is None:
+        yield False
+        return
+    with file:
+        try:
+            yield True
+        finally:
+            if remove:
+                path.unlink(missing_ok=True)
+
+
+def _lock(path: Path, kind: int) -> IO[str] | None:
+    while True:
+        # Not a directory, whose locks NFS keeps to the machine. NFS needs a file that is open for reading for a
+        # shared lock, and for writing for an exclusive one.
+        file = path.open("a+")
+        try:
+            flock(file, kind | LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            return None
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        # The previous holder has removed it.
+        file.close()
+
+
+def sync_path(path: Path) -> None:
+    """Sync a file, or the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_file_system(path: Path) -> None:
+    """Sync everything on the file system of *path*: for very many files much faster than each one by itself."""
+    syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if syncfs is None:
+        os.sync()
+        return
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        if syncfs(descriptor):
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number), str(path))
+    finally:
+        os.close(descriptor)
+
+
 GROUP_READS = stat.S_IRGRP | stat.S_IXGRP
 
 logger = logging.getLogger(__name__)

@@ -1,16 +1,9 @@
-"""Phase 1: the number of visits to each page.
-
-The gain of one more visit to a page falls with each visit, and the limits are nested (per server, and in all). Taking
-the best visit again and again until the limits are reached is therefore optimal.
-
-To save time, visits that are surely among the best are taken at once: a price is guessed from a sample of the pages of
-each server, and each page gets the visits worth more than it. Their number is then counted exactly. Where the guess was
-wrong, more visits are compared one by one, or the allocation starts from nothing.
-"""
+"""The three phases of the revisit policy of 2007: how often, when, and by which crawler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import NamedTuple
 from weakref import ref
 
@@ -18,9 +11,18 @@ import numpy as np
 from numba import njit, prange
 
 from tarantula.revisit.changes import Laws, all_poisson, visit_gain_by_law
-from tarantula.revisit.model import Floats, Ints, ModelReading, bracketing_gaps, visit_gain
-from tarantula.revisit.pages import Pages, VisitLimits
-from tarantula.revisit.schedule import run_starts
+from tarantula.revisit.heap import TimeHeap, empty_heap, heap_pop, heap_push
+from tarantula.revisit.model import (
+    TICKS_PER_SECOND,
+    Floats,
+    Ints,
+    ModelReading,
+    Pages,
+    VisitLimits,
+    bracketing_gaps,
+    visit_gain,
+)
+from tarantula.revisit.schedule import Schedule, places_in_runs, run_starts
 
 SAMPLED_PAGES = 256
 """Sampled pages of a server to estimate its price; many more if there are few servers."""
@@ -29,6 +31,9 @@ PRICE_TOLERANCE_FACTOR = 1.03
 """Factor between the estimated price and the true one, at most."""
 LEAST_RELIABLE_GAIN = 1e-9
 """Below this gain the next visit may seem to gain more, through rounding."""
+GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""The fractional parts of its multiples are spread as evenly as possible, for any number of them."""
+
 
 AllocationFunction = Callable[[Pages, VisitLimits, ModelReading, Laws | None], Ints]
 
@@ -279,3 +284,124 @@ def _sink(heap, value, root, size):  # type: ignore[no-untyped-def]
 @njit(cache=True)
 def _is_before(one, other, value):  # type: ignore[no-untyped-def]
     return value[one] > value[other] or (value[one] == value[other] and one < other)
+
+
+class DispatchQueues(NamedTuple):
+    """Visits to make, by server."""
+
+    due: Floats
+    starts: Ints
+    following: Ints
+    """Index of the next visit of each server."""
+    resting: TimeHeap
+    waiting: TimeHeap
+
+
+def dispatch_queues(schedule: Schedule) -> DispatchQueues:
+    """Queue the visits of a schedule; times are rounded up to whole ticks, so that they add up without rounding."""
+    servers = len(schedule.starts) - 1
+    queues_of_servers = DispatchQueues(
+        np.ceil(schedule.times * TICKS_PER_SECOND) / TICKS_PER_SECOND,
+        schedule.starts,
+        schedule.starts[:-1].copy(),
+        empty_heap(servers),
+        empty_heap(servers),
+    )
+    for server in range(servers):
+        rest_server(queues_of_servers, server, 0.0)
+    return queues_of_servers
+
+
+@njit(cache=True)
+def take_server(queues, now):  # type: ignore[no-untyped-def]
+    """Return the server of the most overdue visit that may be made now, or -1; `following` has its visit."""
+    resting, waiting = queues.resting, queues.waiting
+    while resting.size[0] > 0 and resting.times[0] <= now:
+        server = resting.numbers[0]
+        heap_pop(resting)
+        heap_push(waiting, queues.due[queues.following[server]], server)
+    if waiting.size[0] == 0:
+        return -1
+    server = waiting.numbers[0]
+    heap_pop(waiting)
+    return server
+
+
+@njit(cache=True)
+def rest_server(queues, server, until):  # type: ignore[no-untyped-def]
+    """Keep a server resting until a time, and until its next visit is due."""
+    visit = queues.following[server]
+    if visit < queues.starts[server + 1]:
+        heap_push(queues.resting, max(queues.due[visit], until), server)
+
+
+@njit(cache=True)
+def next_ready_time(queues):  # type: ignore[no-untyped-def]
+    """Return the time at which the next resting server becomes ready."""
+    return queues.resting.times[0] if queues.resting.size[0] > 0 else inf
+
+
+def merge_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
+    """Spread the visits of each server evenly over the horizon, in the order of their pages' preferred times."""
+    preferred = even_visits(visits, pages, limits, reading)
+    return Schedule(server_slots(np.diff(preferred.starts), limits, reading), preferred.pages, preferred.starts)
+
+
+def even_visits(visits: Ints, pages: Pages, limits: VisitLimits, reading: ModelReading) -> Schedule:
+    """Visit each page at even intervals, ignoring other visits to its server."""
+    counts = np.add.reduceat(np.append(visits, 0), pages.starts[:-1]) * (np.diff(pages.starts) > 0)
+    starts = run_starts(counts)
+    times = np.empty(starts[-1])
+    visit_pages = np.empty(starts[-1], dtype=np.int64)
+    _fill_even_times(visits, pages.starts, starts, limits.horizon, reading is ModelReading.STEADY, times, visit_pages)
+    return Schedule(times, visit_pages, starts)
+
+
+def server_slots(counts: Ints, limits: VisitLimits, reading: ModelReading) -> Floats:
+    """Return even times for the visits of each server; in the steady state the gap from last to first counts too."""
+    return even_times(counts, limits.horizon, np.full(len(counts), limits.pause), steady=reading is ModelReading.STEADY)
+
+
+def even_times(counts: Ints, horizon: float, pauses: Floats, *, steady: bool = False) -> Floats:
+    """Return even times for the visits of each server, at least its pause apart, in whole ticks.
+
+    If the visits just fit into the horizon, there is no room before the first. They then start at an offset of the
+    server, since servers with the same times would wait for each other.
+    """
+    # Servers without visits may have an infinite pause.
+    pauses = np.minimum(pauses, horizon)
+    gaps = horizon / (counts + 1.0)
+    full = np.full(len(counts), steady) | (gaps < pauses)
+    spacing = np.maximum(_tick(np.where(full, horizon / np.maximum(counts, 1), gaps)), pauses)
+    # The rest of the horizon at this spacing.
+    room = np.maximum(horizon - spacing * np.maximum(counts - 1, 0), 0.0)
+    first = _tick(np.where(full, np.minimum(server_offsets(len(counts)) * spacing, room), gaps))
+    times: Floats = np.repeat(first, counts) + places_in_runs(counts) * np.repeat(spacing, counts)
+    return times
+
+
+def server_offsets(servers: int) -> Floats:
+    """Return an offset for each server, as a share of its pause, far from those of other servers."""
+    return (np.arange(servers) * GOLDEN_RATIO % 1.0).astype(np.float64)
+
+
+def _tick(seconds: Floats) -> Floats:
+    """Round times down to whole ticks, which add up without rounding, so that politeness holds exactly."""
+    return np.floor(seconds * TICKS_PER_SECOND) / TICKS_PER_SECOND
+
+
+@njit(cache=True, parallel=True)
+def _fill_even_times(visits, pages, starts, horizon, steady, times, visit_pages):  # type: ignore[no-untyped-def]
+    for server in prange(len(starts) - 1):
+        begin, end = starts[server], starts[server + 1]
+        at = begin
+        for page in range(pages[server], pages[server + 1]):
+            for number in range(visits[page]):
+                share = (number + 0.5) / visits[page] if steady else (number + 1.0) / (visits[page] + 1.0)
+                times[at] = share * horizon
+                visit_pages[at] = page
+                at += 1
+        # Stable, so that pages with equal preferred times keep their order.
+        order = np.argsort(times[begin:end], kind="mergesort")
+        times[begin:end] = times[begin:end][order]
+        visit_pages[begin:end] = visit_pages[begin:end][order]

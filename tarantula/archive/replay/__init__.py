@@ -1,1 +1,0 @@
-"""Pages and bodies of an item as a browser shows them."""

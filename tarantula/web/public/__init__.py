@@ -1,1 +1,0 @@
-"""Search and suggestion pages in plain HTML, made on the server and usable without scripts."""
