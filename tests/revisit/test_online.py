@@ -46,7 +46,9 @@ def test_the_page_with_the_highest_index_is_next(count: int, servers: int, seed:
 @given(st.floats(1e-12, 0.999))
 def test_gap_worth_never_overestimates(share: float) -> None:
     u = gap_worth(share)
-    assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] <= share * (1 + 1e-9)
+    # The index is a difference of numbers near 1, each of which is rounded.
+    rounding = np.finfo(float).eps
+    assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] <= share * (1 + 1e-9) + rounding
     assert visit_indexes(np.array([1.0]), np.array([1.0]), np.array([u]))[0] >= share * (1 - 1e-3)
 
 
