@@ -16,7 +16,7 @@ from tarantula.core.csv_text import csv_text
 
 PACKAGE = Path(__file__).parents[2] / "tarantula"
 SEPARATORS = ",;\t|"
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?([,;\t|\r\n\"]|\Z)")
 AWKWARD = st.text(alphabet=st.sampled_from("=+-@\t\r\n ,;|\"'x15.＝é"), max_size=12)
 
 
@@ -30,9 +30,9 @@ def cells_as_read(text: str) -> set[str]:
 
 
 def is_formula(cell: str) -> bool:
-    return cell.lstrip(' "\t\r\n').startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠")) and not NUMBER.fullmatch(
-        cell.strip('"')
-    )
+    """Whether a program may compute a cell: not a number, whatever separator or quotation mark follows it."""
+    begins = cell.lstrip(' "\t\r\n').startswith(("=", "+", "-", "@", "＝", "＋", "－", "＠"))
+    return begins and not NUMBER.match(cell.strip('"'))
 
 
 @given(rows=st.lists(st.lists(AWKWARD, min_size=1, max_size=3), min_size=1, max_size=3))

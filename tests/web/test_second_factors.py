@@ -115,6 +115,13 @@ def add_key(window: Page, place: WebServer, name: str) -> None:
     window.get_by_role("button", name="Use the security key").click()
 
 
+def use_key(window: Page) -> None:
+    """Press the button, which waits for its script."""
+    button = window.get_by_role("button", name="Use the security key")
+    expect(button).to_be_enabled()
+    button.press("Enter")
+
+
 def expect_inside(window: Page, name: str = "ana · administrator") -> None:
     expect(window.get_by_text(name)).to_be_visible()
 
@@ -137,7 +144,7 @@ def test_security_keys_and_passkeys(context: ServiceContext, place: WebServer, w
     expect(window.get_by_text("This security key is registered already.")).to_be_visible()
     log_in(window, place)
     expect(window.get_by_label("Code of the authenticator app")).to_have_count(0)
-    window.get_by_role("button", name="Use the security key").press("Enter")
+    use_key(window)
     expect_inside(window)
     assert entries(context, "login")[-1]["factor"] == "key"
     assert entries(context, "login")[-1]["key"] == "blue key"
