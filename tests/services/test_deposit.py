@@ -63,9 +63,3 @@ def test_unknown_items_and_urls(sqlite: Database, config: Config) -> None:
 )
 def test_text_of_a_body(body: bytes, content_type: str | None, text: str | None) -> None:
     assert text_of(body, content_type) == text
-
-
-def test_the_former_module_still_works_with_a_warning() -> None:
-    with pytest.warns(DeprecationWarning, match=r"tarantula\.services\.deposit"):
-        from tarantula.deposit import Deposit as Former
-    assert Former is Deposit
