@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -44,6 +45,28 @@ def test_fetch_prints_a_response(journal: Database, web: Web) -> None:
     code, out, err = run(SCRAPY, "fetch", web.url(), "--nolog")
     assert code == 0, err
     assert "<title>Journal</title>" in out
+
+
+def test_view_opens_a_response_in_the_browser_of_the_user(
+    journal: Database, web: Web, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    browser, opened = tmp_path / "browser", tmp_path / "opened"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}\n')
+    browser.chmod(0o700)
+    monkeypatch.setenv("BROWSER", f"{browser} %s")
+    code, _, err = run(SCRAPY, "view", web.url(), "--nolog")
+    assert code == 0, err
+    assert "<title>Journal</title>" in Path(opened.read_text().removeprefix("file://")).read_text()
+    assert states(journal) == {}
+
+
+def test_bench_measures_and_stores_nothing(journal: Database) -> None:
+    code, out, err = run(SCRAPY, "bench", "-s", "CLOSESPIDER_TIMEOUT=1")
+    assert code == 0, err
+    received = re.search(r"'response_received_count': (\d+)", out + err)
+    assert received is not None, err
+    assert int(received[1]) > 1
+    assert states(journal) == {}
 
 
 def test_parse_shows_document_and_links_within_the_scope_and_stores_nothing(journal: Database, web: Web) -> None:
