@@ -22,22 +22,21 @@ FRONTIER = "frontier: choosing the next document"
 STORE = "store: WARC records, rows, links, index"
 STAGES = {
     "tarantula/links/": "links: parsing pages, making URLs absolute",
-    "tarantula/urls": "links: parsing pages, making URLs absolute",
+    "tarantula/core/urls.py": "links: parsing pages, making URLs absolute",
     "tarantula/scope/": "scope and discovery: judging links, remembering them",
-    "tarantula/discovery": "scope and discovery: judging links, remembering them",
-    "tarantula/media": "scope and discovery: judging links, remembering them",
+    "tarantula/crawl/discovery.py": "scope and discovery: judging links, remembering them",
     "tarantula/frontier/": FRONTIER,
-    "tarantula/politeness": FRONTIER,
+    "tarantula/fetch/politeness.py": FRONTIER,
     "tarantula/store/": STORE,
-    "tarantula/download/": "download: connections, heads, bodies",
-    "tarantula/handlers": "adapters: handler, middlewares, spider, pipeline",
+    "tarantula/fetch/": "download: connections, heads, bodies",
     "tarantula/": "adapters: handler, middlewares, spider, pipeline",
     "scrapy/": "Scrapy, Twisted and the event loop",
     "twisted/": "Scrapy, Twisted and the event loop",
     "asyncio/": "Scrapy, Twisted and the event loop",
 }
+"""Stage by a part of a path; the first that fits counts."""
 STARTING = "starting: imports, settings, migrations"
-WAITING = re.compile(r";Writer\._next_group \([^;]*\)$")
+WAITING = re.compile(r"_next_group \([^;]*\)$")
 """Frames of the idle writer, which py-spy takes for busy."""
 
 
