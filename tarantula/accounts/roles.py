@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -92,3 +93,13 @@ class Person(NamedTuple):
                 role=Message(self.role.with_article),
                 needed=Message(needed.with_article),
             )
+
+
+def local_person() -> Person:
+    """Return the operating system's user as an administrator; the name is empty if the system has none for it."""
+    try:
+        name = getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        # As in some containers.
+        name = ""
+    return Person(name, Role.ADMINISTRATOR)

@@ -36,7 +36,6 @@ from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check
 from tarantula.lifecycle.processes import collect_command
 from tarantula.services import items
 from tarantula.services.context import ServiceContext, local_context
-from tarantula.services.publications import record_collection
 from tarantula.services.reports import item_progress
 from tarantula.store.visits import VisitProgress
 
@@ -64,9 +63,6 @@ def collect(name: str, urn: str | None = None, collectors: int = 1) -> None:
     # The user's components are importable from the current directory, as with `scrapy`.
     sys.path.insert(0, os.getcwd())
     check_can_begin(Config(), name, urn)
-    if urn is None:
-        with local_context() as context:
-            record_collection(context, name)
     if collectors > 1:
         urn = urn or prepare_item(Config(), name)
         code = run_collectors(urn, collectors)

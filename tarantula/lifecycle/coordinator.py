@@ -14,6 +14,8 @@ from datetime import UTC, datetime, timedelta
 from sqlalchemy import exists, select
 from sqlalchemy.orm import Session
 
+from tarantula.accounts import audit
+from tarantula.accounts.roles import local_person
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
 from tarantula.archive.quality.indicators import Indicators, MirrorContents, compute_indicators, store_indicators
 from tarantula.core.config import Config
@@ -91,6 +93,7 @@ def prepare_item(installation: Config, name: str) -> str:
         item = create_item(session, registry.get_publication(session, name), now)
         item.retry_at = now + STARTUP_TIMEOUT
         urn = item.urn
+        _record_collection(session, item)
     (installation.items / urn).mkdir(parents=True, exist_ok=True)
     return urn
 
@@ -122,8 +125,15 @@ def begin_item(installation: Config, name: str | None, urn: str | None = None) -
         )
         item.egress = collection.egress.describe().as_data()
         collection.join(session.connection())
+        if urn is None:
+            _record_collection(session, item)
     collection.directory.mkdir(parents=True, exist_ok=True)
     return collection
+
+
+def _record_collection(session: Session, item: Item) -> None:
+    """Write to the audit log that a command begins an item."""
+    audit.record(session, local_person(), "publication.collect", item.publication.name, begun={"urn": item.urn})
 
 
 def publication_of(session: Session, urn: str | None) -> str:

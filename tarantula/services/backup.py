@@ -9,14 +9,14 @@ from sqlalchemy import select
 
 from tarantula import search
 from tarantula.accounts import audit
-from tarantula.accounts.roles import Person, Role
+from tarantula.accounts.roles import Role, local_person
 from tarantula.archive.mirror.conversion import convert_item
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.models import Item
 from tarantula.publications.config import PublicationConfig
-from tarantula.services.context import ServiceContext, login_name
+from tarantula.services.context import ServiceContext
 from tarantula.store.backup import backup, restore
 from tarantula.store.backup.backup import BackupResult
 from tarantula.store.backup.copying import Progress
@@ -95,6 +95,5 @@ def restore_backup(installation: Config, source: Path, generation: str | None, p
     """Restore a backup into an empty home and a new database."""
     restored = restore.restore(installation, BackupDirectory(source), generation, progress)
     with open_database(installation) as database, database.session() as session:
-        person = Person(login_name(), Role.ADMINISTRATOR)
-        audit.record(session, person, "restore", f"{restored.source} {restored.generation}")
+        audit.record(session, local_person(), "restore", f"{restored.source} {restored.generation}")
     return restored

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from tarantula.accounts import accounts, audit, sessions
-from tarantula.accounts.roles import INSTALLATION, Owner, Person, Role
+from tarantula.accounts.roles import INSTALLATION, Owner, Person, Role, local_person
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
@@ -79,15 +78,7 @@ def local_context() -> Iterator[ServiceContext]:
     """Open the installation for a command: the operating system's user acts as an administrator."""
     installation = Config()
     with open_database(installation) as database:
-        yield ServiceContext(installation, database, Person(login_name(), Role.ADMINISTRATOR), is_local=True)
-
-
-def login_name() -> str:
-    """Return the name of the operating system's user; empty if the system has none for it, as in some containers."""
-    try:
-        return getpass.getuser()
-    except (ImportError, KeyError, OSError):
-        return ""
+        yield ServiceContext(installation, database, local_person(), is_local=True)
 
 
 class ResultPage(BaseModel, Generic[T]):

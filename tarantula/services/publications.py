@@ -345,12 +345,6 @@ def collect_now(context: ServiceContext, name: str) -> str:
     return urn
 
 
-def record_collection(context: ServiceContext, name: str) -> None:
-    """Write to the audit log that the caller's own process collects a publication now."""
-    with context.changing("publication.collect", name) as session:
-        registry.get_publication(session, name)
-
-
 def publication_rows(installation: Config, session: Session) -> list[PublicationRow]:
     """Return all publications with their last items, sorted by name."""
     last = _last_items(session)

@@ -18,7 +18,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.lifecycle.coordinator import begin_item, end_item
-from tarantula.models import Collector, Item, Server
+from tarantula.models import AuditEntry, Collector, Item, Server
 from tests.sites.drawing import page
 from tests.sites.manners import held_back
 from tests.sites.server import Answer, Route, Web
@@ -152,6 +152,11 @@ def test_the_last_collector_ends_the_item(database: Database, web: Web) -> None:
     assert only_item(database).state == "collecting"
     end_item(second, Reason.of(ItemReason.STOPPED))
     assert only_item(database).state == "interrupted"
+    with database.reading() as session:
+        entries = session.scalars(select(AuditEntry)).all()
+    assert [(entry.action, entry.detail) for entry in entries] == [
+        ("publication.collect", {"begun": {"urn": first.urn}})
+    ]
 
 
 def _collectors(database: Database) -> int:
