@@ -1,9 +1,9 @@
-"""The database schema: every table, re-exported from ``tarantula.tables``."""
+"""The database schema: every table, re-exported from ``tarantula.schema``."""
 
 from __future__ import annotations
 
-from tarantula.core.columns import Base, UtcDateTime
-from tarantula.tables.accounts import (
+from tarantula.core.column_types import Base, UtcDateTime
+from tarantula.schema.accounts import (
     Account,
     AuditEntry,
     AuditHead,
@@ -17,8 +17,8 @@ from tarantula.tables.accounts import (
     Token,
     TotpFactor,
 )
-from tarantula.tables.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
-from tarantula.tables.publications import (
+from tarantula.schema.documents import TRIED, UNDER_WAY, Document, InheritedRecord, JournalEntry, LinkRow, Visit
+from tarantula.schema.publications import (
     Collector,
     Decision,
     DocumentType,
@@ -28,8 +28,8 @@ from tarantula.tables.publications import (
     Server,
     ServerSetting,
 )
-from tarantula.tables.search import Barrel, LinkWeight, ReadText, SearchCount, SkippedText
-from tarantula.tables.storage import (
+from tarantula.schema.search import Barrel, LinkWeight, ReadText, SearchCount, SkippedText
+from tarantula.schema.storage import (
     BodyDamage,
     BodyProblem,
     DrainedMachine,
@@ -39,7 +39,7 @@ from tarantula.tables.storage import (
     WarcFileState,
     Withholding,
 )
-from tarantula.tables.streams import (
+from tarantula.schema.streams import (
     Alert,
     AlertMemory,
     Event,

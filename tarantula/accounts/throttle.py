@@ -9,7 +9,7 @@ from sqlalchemy import delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
-from tarantula.core.connections import client_network
+from tarantula.core.connection_limits import client_network
 from tarantula.core.errors import TarantulaError
 from tarantula.models import FailedLogin
 

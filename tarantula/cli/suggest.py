@@ -10,7 +10,7 @@ import typer
 from tarantula.cli.terminal import Json, write_json
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES
-from tarantula.lifecycle.suggestions import SuggestionStatus
+from tarantula.lifecycle.suggested_urls import SuggestionStatus
 from tarantula.services import items, suggestions
 from tarantula.services.context import ServiceContext, local_context
 

@@ -18,7 +18,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session, sessionmaker
 
-from tarantula.core.columns import require_key, set_keyring
+from tarantula.core.column_types import require_key, set_keyring
 from tarantula.core.config import Config
 from tarantula.core.deadlines import TimeBudgetError, check_time, current_budget, lift_time_budget
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError, TarantulaError

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from tarantula.core.columns import Base
+from tarantula.core.column_types import Base
 
 context.configure(
     connection=context.config.attributes["connection"], target_metadata=Base.metadata, render_as_batch=True

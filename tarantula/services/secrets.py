@@ -12,7 +12,7 @@ from sqlalchemy import select, type_coerce, update
 from sqlalchemy.orm import Session
 
 from tarantula.accounts.roles import Role
-from tarantula.core.columns import lock_keys, register_key, require_key
+from tarantula.core.column_types import lock_keys, register_key, require_key
 from tarantula.core.errors import TarantulaError
 from tarantula.core.secrets import MissingKey, change_secrets, is_sealed, secrets_in
 from tarantula.models import Alert, Item, Publication, SecretKey, Source, TotpFactor

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from tarantula.core.states import ItemState
 from tarantula.lifecycle.coordinator import check_can_begin
-from tarantula.lifecycle.suggestions import SuggestionStatus, accept_suggestion, check_suggestion, suggestion_status
+from tarantula.lifecycle.suggested_urls import SuggestionStatus, accept_suggestion, check_suggestion, suggestion_status
 from tarantula.services import machines
 from tarantula.services.context import ServiceContext
 

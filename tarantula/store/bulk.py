@@ -134,7 +134,7 @@ def _element(value: object) -> str:
 
 
 def _sqlite_value(value: Any) -> Any:
-    """Format a datetime as `tarantula.core.columns.UtcDateTime` stores it in SQLite."""
+    """Format a datetime as `tarantula.core.column_types.UtcDateTime` stores it in SQLite."""
     if isinstance(value, datetime):
         return value.astimezone(UTC).replace(tzinfo=None).isoformat(" ", "microseconds")
     return value

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, func, insert, select, update
 
-from tarantula.core.columns import UtcDateTime
+from tarantula.core.column_types import UtcDateTime
 from tarantula.core.states import Shortage
 from tarantula.models import Barrel, Collector, DrainedMachine, Server
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from sqlalchemy import BindParameter, ColumnElement, Connection, bindparam, or_, select
 from sqlalchemy.orm import Session
 
-from tarantula.core.columns import UtcDateTime
+from tarantula.core.column_types import UtcDateTime
 from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.core.messages import Message
 from tarantula.core.states import ItemState

@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tarantula.accounts.roles import Person
 from tarantula.core.config import Config
-from tarantula.core.connections import client_network
+from tarantula.core.connection_limits import client_network
 from tarantula.core.deadlines import TimeBudgetError, time_budget
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
 from tarantula.web.i18n import LANGUAGE_COOKIE, _, language, negotiate_language, set_language

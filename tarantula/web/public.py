@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from tarantula import __version__
 from tarantula.core.errors import TarantulaError, WithheldError
 from tarantula.core.urls import is_web
-from tarantula.lifecycle.suggestions import AlreadyCollected
+from tarantula.lifecycle.suggested_urls import AlreadyCollected
 from tarantula.search.results import (
     MOST_PAGES,
     FacetCount,

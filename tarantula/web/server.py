@@ -19,7 +19,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from tarantula.core.connections import ACCEPT_BACKLOG, OpenConnections
+from tarantula.core.connection_limits import ACCEPT_BACKLOG, OpenConnections
 from tarantula.core.process import request_end
 
 SHUTDOWN_SECONDS = 2

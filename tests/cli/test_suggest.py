@@ -9,7 +9,7 @@ from sqlalchemy import select
 
 from tarantula.archive.quality.baseline import base_document
 from tarantula.core.database import Database
-from tarantula.lifecycle.suggestions import suggestions_config
+from tarantula.lifecycle.suggested_urls import suggestions_config
 from tarantula.models import Document, Item
 from tarantula.publications import registry
 from tests.sites.server import Answer, Web

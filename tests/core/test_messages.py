@@ -10,7 +10,7 @@ import pytest
 from tarantula.core.errors import NotFoundError, TarantulaError
 from tarantula.core.messages import Message, did_you_mean, join_messages
 from tarantula.core.reasons import MESSAGE, Reason, as_reason
-from tarantula.lifecycle.suggestions import AlreadyCollected
+from tarantula.lifecycle.suggested_urls import AlreadyCollected
 from tarantula.streams.sources.request import redact_secrets
 
 PORTUGUESE = {

@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from sqlalchemy import select
 
 from tarantula.core.config import Config
-from tarantula.lifecycle.suggestions import suggestions_config
+from tarantula.lifecycle.suggested_urls import suggestions_config
 from tarantula.models import Document
 from tarantula.publications import registry
 from tarantula.store.database import open_database

@@ -16,7 +16,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
 from tarantula.core import connections
-from tarantula.core.connections import OpenConnections, client_network
+from tarantula.core.connection_limits import OpenConnections, client_network
 from tarantula.core.sockets import open_listener
 from tarantula.web import server
 from tests.support.waits import TIMEOUT_SECONDS, eventually

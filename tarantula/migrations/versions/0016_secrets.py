@@ -7,7 +7,7 @@ import json
 import sqlalchemy as sa
 from alembic import op
 
-from tarantula.core.columns import keyring_of, require_key
+from tarantula.core.column_types import keyring_of, require_key
 from tarantula.core.secrets import change_secrets
 
 revision = "0016"

@@ -8,7 +8,7 @@ from hashlib import sha256
 import sqlalchemy as sa
 from alembic import op
 
-from tarantula.core.columns import UtcDateTime
+from tarantula.core.column_types import UtcDateTime
 
 revision = "0017"
 down_revision = "0016"

@@ -24,7 +24,7 @@ from typing import NamedTuple, TypeVar, cast
 
 from pydantic import BaseModel, ValidationError
 
-from tarantula.core.connections import OpenConnections
+from tarantula.core.connection_limits import OpenConnections
 from tarantula.core.sockets import TrustedHosts, untrusted_host
 from tarantula.core.validation import validation_messages
 from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestVerifier

@@ -8,7 +8,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from tarantula.core.columns import storable_text
+from tarantula.core.column_types import storable_text
 from tarantula.core.messages import Message
 from tarantula.streams.adapters.base import AdapterMemory, DoubtfulText, ReadRow, SourceReading
 from tarantula.streams.history import NewEvent

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from tarantula.lifecycle.suggestions import SuggestionStatus
+from tarantula.lifecycle.suggested_urls import SuggestionStatus
 from tarantula.search.results import MOST_PAGES, SearchOrder, SearchRequest, SearchResults
 from tarantula.services import search, suggestions
 from tarantula.services.search import SearchPanel

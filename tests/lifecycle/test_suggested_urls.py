@@ -14,7 +14,7 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState
 from tarantula.core.urls import key_of
-from tarantula.lifecycle.suggestions import (
+from tarantula.lifecycle.suggested_urls import (
     MAX_WAITING,
     PLACEHOLDER_BASE_URL,
     AcceptedSuggestion,
@@ -165,7 +165,7 @@ def test_a_collector_does_not_end_while_a_suggestion_is_added(database: Database
 
 
 def test_the_number_of_waiting_suggestions_is_limited(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tarantula.lifecycle.suggestions.MAX_WAITING", 1)
+    monkeypatch.setattr("tarantula.lifecycle.suggested_urls.MAX_WAITING", 1)
     take(sqlite, A)
     with pytest.raises(TarantulaError, match="1 suggestions are waiting"):
         take(sqlite, B)

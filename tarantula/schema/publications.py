@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, Boolean, Float, ForeignKey, Index, Integer, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
+from tarantula.core.column_types import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
 
 _ALIVE = "state IN ('waiting', 'collecting', 'converting')"
 _NEWS = "news IS NOT NULL"

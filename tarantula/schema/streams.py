@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
+from tarantula.core.column_types import Base, BigId, ReasonColumns, SealedJson, UtcDateTime
 
 
 class Source(Base):

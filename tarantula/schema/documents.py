@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
+from tarantula.core.column_types import Base, BigId, ReasonColumns, UtcDateTime
 
 TRIED = "state NOT IN (0, -5, -6, -9)"
 """Condition of the state index: documents that were requested, or refused in a rare way."""

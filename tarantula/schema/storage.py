@@ -8,7 +8,7 @@ from enum import StrEnum
 from sqlalchemy import BigInteger, ForeignKey, Index, Integer, LargeBinary, String, Text, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, UtcDateTime
+from tarantula.core.column_types import Base, BigId, UtcDateTime
 
 
 class WarcFileState(StrEnum):

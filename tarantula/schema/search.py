@@ -7,7 +7,7 @@ from datetime import date, datetime
 from sqlalchemy import BigInteger, Boolean, Date, Float, Integer, LargeBinary, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, BigId, ReasonColumns, UtcDateTime
+from tarantula.core.column_types import Base, BigId, ReasonColumns, UtcDateTime
 
 
 class ReadText(Base):

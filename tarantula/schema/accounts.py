@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import JSON, BigInteger, ForeignKey, Integer, String, Text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from tarantula.core.columns import Base, SealedJson, UtcDateTime
+from tarantula.core.column_types import Base, SealedJson, UtcDateTime
 
 
 class Account(Base):
