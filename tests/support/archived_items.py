@@ -47,7 +47,7 @@ def archive(
         item = create_item(session, _publication(session), when)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, when, when
         base = session.scalars(select(Document).where(Document.item_id == item.id)).one()
-        with WarcWriter(config.items / item.urn / "archive", item.urn, {}) as warc:
+        with WarcWriter(config.items / item.urn / "archive", item.urn, {}, config.warc_size) as warc:
             for number, one in enumerate(sent):
                 moment = replace(one, started_at=when + timedelta(seconds=number))
                 row = base if one.url == BASE else Document(item_id=item.id, server_id=base.server_id)
