@@ -33,7 +33,8 @@ from tarantula.store.listings import find_item
 from tarantula.store.liveness import database_time
 from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
 from tarantula.store.warc_check import UnreadableFile
-from tarantula.store.warc_repair import Repair, reset_documents
+from tarantula.store.warc_files import files_of_item
+from tarantula.store.warc_repair import Repair, check_folder, reset_documents
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +60,9 @@ def verify_collected(installation: Config, database: Database, urn: str, progres
     Files that were read back since its last document was collected are not read again: after a crash this continues.
     """
     with database.reading() as session:
-        since = session.scalar(last_collected_at(find_item(session, urn).id))
+        item = find_item(session, urn)
+        since, files = session.scalar(last_collected_at(item.id)), files_of_item(session, item.id)
+    check_folder(installation.items / urn / "archive", len(files))
     verify_referred_files(installation, database, urn)
     check = verify_item(installation, database, urn, since, progress=progress)
     if check.unreadable:

@@ -60,6 +60,8 @@ class Repair:
     referring: int = 0
     """Documents and visits of other items whose body was among them."""
     files: list[str] = field(default_factory=list)
+    losing_items: set[int] = field(default_factory=set)
+    """Other items whose documents or visits had their body among them."""
 
     def log(self, urn: str) -> None:
         """Log one line if something was lost."""
@@ -91,13 +93,7 @@ def repair_files(database: Database, archive: Path, item_id: int, urn: str) -> R
         files = {file.name: file for file in files_of_item(session, item_id)}
         # Files of earlier versions have no size.
         ends = _named_ends(session, item_id) if any(file.size is None for file in files.values()) else {}
-    if files and _status(archive) is None:
-        raise TarantulaError(
-            "{archive} is missing, which had {count:,} files. Mount its disk, or restore it. If it is lost, create it "
-            "as an empty directory: the documents are collected again.",
-            archive=archive,
-            count=len(files),
-        )
+    check_folder(archive, len(files))
     for path in sorted({*archive.glob("*.warc.gz"), *(archive / name for name in files)}):
         file, status = files.get(path.name), _status(path)
         if status is None or not S_ISREG(status.st_mode):
@@ -107,6 +103,17 @@ def repair_files(database: Database, archive: Path, item_id: int, urn: str) -> R
             _repair_file(database, path, item_id, file, repair)
     repair.log(urn)
     return repair
+
+
+def check_folder(archive: Path, files: int) -> None:
+    """Raise an error if the folder that had some files is missing: its disk may not be mounted."""
+    if files and _status(archive) is None:
+        raise TarantulaError(
+            "{archive} is missing, which had {count:,} files. Mount its disk, or restore it. If it is lost, create it "
+            "as an empty directory: the documents are collected again.",
+            archive=archive,
+            count=files,
+        )
 
 
 def _status(path: Path) -> os.stat_result | None:
@@ -254,6 +261,7 @@ def reset_documents(connection: Connection, item_id: int, ids: Sequence[int], re
     is_referring = Document.refers_to_id.in_(ids), Visit.refers_to_id.in_(ids)
     own, others = _split(connection, select(Document.id, Document.item_id).where(is_referring[0]), item_id)
     visits, visits_of_others = _split(connection, select(Visit.id, Visit.item_id).where(is_referring[1]), item_id)
+    repair.losing_items.update(others, visits_of_others)
     connection.execute(update(Document).where(Document.id.in_(ids)).values(_WAITING_AGAIN))
     connection.execute(delete(LinkRow).where(LinkRow.document_id.in_(ids)))
     connection.execute(update(Visit).where(Visit.id.in_(visits)).values(_NOT_MADE))
@@ -267,9 +275,12 @@ def reset_documents(connection: Connection, item_id: int, ids: Sequence[int], re
 
 
 def _split(connection: Connection, chosen: Any, item_id: int) -> tuple[list[int], list[int]]:
-    """Return the ids of rows of an item, and those of other items."""
+    """Return the ids of rows of an item, and for each row of another item the id of that item."""
     own: list[int] = []
     others: list[int] = []
     for identity, owner in connection.execute(chosen):
-        (own if owner == item_id else others).append(identity)
+        if owner == item_id:
+            own.append(identity)
+        else:
+            others.append(owner)
     return own, others
