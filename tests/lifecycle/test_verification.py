@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +19,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState, ItemState
-from tarantula.lifecycle.coordinator import complete_item
+from tarantula.lifecycle.coordinator import complete_item, repair_item
 from tarantula.lifecycle.verification import MAX_REFETCHES, verify_collected
 from tarantula.models import BodyDamage, Document, Item, WarcFile, WarcFileState
 from tarantula.store.listings import find_item, fired_effects, is_complete
@@ -193,6 +194,23 @@ def test_a_body_that_another_one_has_replaced_is_lost(database: Database, databa
     with pytest.raises(IncompleteError) as refusal:
         export_item(database_config, database, second, "bagit")
     assert [one.url for one in refusal.value.omissions] == [SENT[1].url]
+
+
+def test_items_that_lose_bodies_by_a_repair_are_not_complete(database: Database, database_config: Config) -> None:
+    """A collector of the first item was killed, and meanwhile the second was collected."""
+    first = archive(database, database_config, SENT)
+    second = archive(database, database_config, SENT, after=first, months=1)
+    verify_item(database_config, database, second)
+    with database.session() as session:
+        store_indicators(session, find_item(session, second))
+    change(database, first, state=ItemState.COLLECTING)
+    (path,) = (database_config.items / first / "archive").glob("*.warc.gz")
+    offset = documents(database, first)[SENT[1].url].warc_offset
+    os.truncate(path, offset or 0)
+    assert repair_item(database_config, database, first).losing_items == {item_of(database, second).id}
+    item = item_of(database, second)
+    assert item.indicators is not None
+    assert (item.indicators["missing_bodies"], is_complete(item, fired_effects(item))) == (2, False)
 
 
 @pytest.fixture
