@@ -272,6 +272,13 @@ def decode_payload(record: WarcRecord) -> Payload:
     return Payload(headers, *decode_body(body, codings)) if codings else Payload(headers, body)
 
 
+def framed_payload(record: WarcRecord) -> bytes:
+    """Return the body of a response without its chunked framing, and with the compression as sent."""
+    fields = framing_fields(parse_head(record.head).headers)
+    is_chunked = fields.get(b"transfer-encoding", ())[-1:] == [b"chunked"]
+    return unchunk(record.raw_body) if is_chunked else record.raw_body
+
+
 class StoredResponse(NamedTuple):
     """A stored response, with the field names of `tarantula.fetch.exchange.Exchange`."""
 
