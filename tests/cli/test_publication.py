@@ -121,6 +121,7 @@ def test_help_names_every_field(tarantula: Tarantula, monkeypatch: pytest.Monkey
         (["a b", "a.pt"], "The name 'a b' cannot be used"),
         (["a" * 200, "a.pt"], "The name has 200 letters"),
         (["publication", "a.pt"], "is taken"),
+        (["Streams", "a.pt"], "`scrapy crawl streams` runs a spider of the project"),
         (["fcul", "http://"], "has no host"),
         (["fcul", "/index.html"], "has no host"),
         (["fcul", "ftp://a.pt/"], "is not on the web"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -368,6 +370,8 @@ def test_an_export_that_was_written_before_is_not_downloaded(
     export_item(sqlite_config, sqlite, urn, ExportFormat.WACZ)
     path = item_service.exported_file(administrator_here, urn, ExportFormat.WACZ)
     withholding.withhold(administrator_here, [URL], "A court order")
+    # A clock that was set back, or a copy of the file: its time says that it is newer.
+    os.utime(path, (time.time() + 7200,) * 2)
     refused = f"WithheldError: {path.name} was written before a URL in it was withheld. Export {urn} again."
     assert _or_error(lambda: item_service.exported_file(administrator_here, urn, ExportFormat.WACZ)) == refused
     export_item(sqlite_config, sqlite, urn, ExportFormat.WACZ, force=True)
