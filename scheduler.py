@@ -11,7 +11,8 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.files import restrict_new_files
 from tarantula.core.output import protect_output
-from tarantula.core.process import log_to_stdout, note_sigterm
+from tarantula.core.process import log_to_stdout
+from tarantula.core.termination import note_sigterm
 from tarantula.lifecycle.daemon import running_daemon
 
 

@@ -15,9 +15,10 @@ from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
 from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.core.output import SafeConsole
-from tarantula.core.process import EXIT_TERMINATED, collect_and_freeze, is_terminating
+from tarantula.core.process import collect_and_freeze
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import EXIT_TERMINATED, is_terminating
 from tarantula.crawl.responses import failed_document
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.engine.component import Component
@@ -25,7 +26,6 @@ from tarantula.fetch.exchange import RefusedByRule
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import end_item, hand_over_item
 from tarantula.signals import collection_over, document_stored, memory_low
-from tarantula.streams.ingest.failures import StreamMaintenance
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -158,6 +158,9 @@ class ReadingLife(Component):
 
     def spider_opened(self) -> None:
         """Start housekeeping and the check whether the reader must end."""
+        # Imported here: collections have these extensions, too, and need none of it.
+        from tarantula.streams.ingest.failures import StreamMaintenance
+
         collect_and_freeze()
         self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
         self._maintenance = StreamMaintenance(self.collection.installation, self.collection.database)

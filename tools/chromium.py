@@ -11,8 +11,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from tarantula.browser.chromium import find_browser
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.chromium import find_browser
 
 PATIENCE = 300
 """Timeout of each command, in seconds."""

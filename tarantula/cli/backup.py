@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.services import backup as service
 from tarantula.services.backup import BackupCheck
 from tarantula.services.context import local_context

@@ -8,29 +8,31 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
 from rich.live import Live
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
 from tarantula.core.output import SafeConsole
-from tarantula.core.process import (
+from tarantula.core.states import DocumentState, ItemState, is_final
+from tarantula.core.termination import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
     EXIT_TERMINATED,
     Terminated,
     block_sigterm,
+    forwarding,
     is_terminating,
-    note_sigterm,
     raise_on_sigterm,
+    restore_signal_handlers,
     sigterm_blocked,
 )
-from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item, prepare_item
 from tarantula.lifecycle.processes import collect_command
@@ -199,23 +201,6 @@ def _start(installation: Config, urn: str, count: int) -> subprocess.Popen[bytes
             stderr=output,
             start_new_session=True,
         )
-
-
-@contextmanager
-def forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Forward SIGINT and SIGTERM to the collectors, which then stop in good order, or hand over."""
-
-    def forward(number: int) -> None:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    before = signal.signal(signal.SIGINT, lambda number, _: forward(number))
-    note_sigterm(lambda: forward(signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _watch(context: ServiceContext, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:

@@ -22,7 +22,6 @@ from tarantula.archive.quality.baseline import BaselineComparison, Vanished
 from tarantula.archive.quality.indicators import Indicators
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.cli.crawl import Collectors, collect, complete
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import (
@@ -41,6 +40,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
+from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import RemovalPlan, remove_item
 from tarantula.services import items, validation

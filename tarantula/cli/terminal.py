@@ -18,9 +18,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tarantula.archive.omissions import Omission
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole, escape_line
+from tarantula.core.termination import EXIT_INCOMPLETE
 
 MAX_PRINTED = 20
 """Maximum number of omissions printed; ``--json`` prints all."""

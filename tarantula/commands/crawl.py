@@ -11,11 +11,19 @@ from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 
-from tarantula.cli.crawl import forwarding
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import EXIT_TERMINATED, Terminated, block_sigterm, is_terminating
+from tarantula.core.termination import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
+    EXIT_TERMINATED,
+    Terminated,
+    block_sigterm,
+    forwarding,
+    is_terminating,
+    restore_signal_handlers,
+)
 from tarantula.engine.blame import crawl_error, failure_sentence
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item
 from tarantula.lifecycle.processes import collect_command

@@ -22,8 +22,8 @@ from tarantula.core.column_types import require_key, set_keyring
 from tarantula.core.config import Config
 from tarantula.core.deadlines import TimeBudgetError, check_time, current_budget, lift_time_budget
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError, TarantulaError
-from tarantula.core.process import termination_held
 from tarantula.core.secrets import Keyring, is_sealed, secrets_in
+from tarantula.core.termination import termination_held
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long SQLite waits for a lock."""

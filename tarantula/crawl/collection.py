@@ -17,9 +17,9 @@ from tarantula import __version__
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
-from tarantula.core.process import is_terminating
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import is_terminating
 from tarantula.core.times import SteadyClock
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.egress import EgressPolicy

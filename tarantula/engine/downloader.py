@@ -268,7 +268,8 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         meta = request.meta
         return FetchRequest(
             request.url,
-            headers=[(name, value) for name, values in request.headers.items() for value in values],
+            # Of a dict: the method of `Headers` copies every list.
+            headers=[(name, value) for name, values in dict.items(request.headers) for value in values],
             method=request.method,
             body=request.body,
             timeout=meta.get("download_timeout", self._timeout),

@@ -18,18 +18,18 @@ from tarantula.accounts import audit
 from tarantula.accounts.roles import local_person
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
 from tarantula.archive.quality.indicators import Indicators, MirrorContents, compute_indicators, store_indicators
+from tarantula.browser.chromium import check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.messages import Message
-from tarantula.core.process import Terminated, check_termination
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
+from tarantula.core.termination import Terminated, check_termination
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
-from tarantula.fetch.chromium import check_browser
 from tarantula.frontier.strategies import load_strategy
-from tarantula.incremental import (
+from tarantula.lifecycle.incremental import (
     begin_refresh,
     check_can_plan,
     has_later_item,

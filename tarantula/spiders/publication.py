@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 from scrapy.settings import overridden_settings
 from twisted.python.failure import Failure
 
+from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import note_sigterm
 from tarantula.core.reasons import Reason
 from tarantula.core.secrets import MASK, check_readable, has_text
+from tarantula.core.termination import note_sigterm
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.responses import document_of, failed_document, truncated_document
 from tarantula.engine.settings import check_publication_settings, set_components
-from tarantula.fetch.chromium import browser_settings
 from tarantula.fetch.exchange import DownloadError, Exchange, FetchAbandoned, LocalResourceError, TruncatedBody
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import abandon_item, begin_item
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tarantula.browser.renderer import PageRenderer
+    from tarantula.engine.page_renderer import PageRenderer
 
 
 def hide_settings(crawler: Crawler, names: set[str]) -> None:
@@ -84,7 +84,7 @@ class PublicationSpider(BaseSpider):
 
     def prepare_rendering(self) -> None:
         """Set the browser settings, and create the renderer."""
-        from tarantula.browser.renderer import PageRenderer
+        from tarantula.engine.page_renderer import PageRenderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
             self.settings.set(key, value, priority="spider")

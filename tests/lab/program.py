@@ -22,11 +22,11 @@ from sqlalchemy import select
 
 from tarantula.accounts.oidc import OidcProvider, OidcSettings, PendingLogin, ProviderError
 from tarantula.accounts.roles import NotAllowed, Person, Role
+from tarantula.browser.chromium import LAUNCHER, NAMESPACE_SETTING, namespace_options
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.fetch.chromium import LAUNCHER, NAMESPACE_SETTING, namespace_options
 from tarantula.models import Document, Item, SourceState
 from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services.context import ServiceContext

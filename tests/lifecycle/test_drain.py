@@ -15,7 +15,7 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import EXIT_TERMINATED
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.lifecycle.daemon import Coordinator
 from tarantula.services import machines
 from tarantula.store.liveness import host_name

@@ -13,7 +13,7 @@ from sqlalchemy import func, make_url, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.process import EXIT_TERMINATED
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.models import Collector, Server
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.index.updater import index_folder

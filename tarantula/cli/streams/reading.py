@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.entry_point import EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.streams.source_options import local_second
 from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import EXIT_REFUSED, restore_signal_handlers
 from tarantula.services.context import local_context
 from tarantula.services.streams import sources, values
 from tarantula.streams import require_packages
