@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from tarantula.core.states import ItemState
 from tarantula.models import BodyDamage, Document, InheritedRecord, Item, WarcFile, WarcFileState
 from tarantula.store.bulk import chunks
+from tarantula.store.captures import has_other_body
 from tarantula.store.document_query import documents_of
 
 MAX_OTHER_CAPTURES = 5
@@ -30,10 +31,10 @@ def lost_documents(session: Session, item: Item) -> Select[int]:
         referring.join(BodyDamage, BodyDamage.document_id == Document.refers_to_id).where(
             Document.item_id + 0 == item.id
         ),
-        # The item that had the body was removed without handing it over.
+        # The item that had the body was removed without handing it over, or has collected another body since.
         referring.outerjoin(root, root.id == Document.refers_to_id)
         .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
-        .where(*documents_of(session, item), root.warc.is_(None), InheritedRecord.id.is_(None)),
+        .where(*documents_of(session, item), has_other_body(root), InheritedRecord.id.is_(None)),
     ).subquery()
     return select(lost.c[0])
 

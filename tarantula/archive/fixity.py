@@ -24,7 +24,7 @@ from tarantula.store.document_query import documents_of
 from tarantula.store.homes import FilesElsewhere, require_files
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item
-from tarantula.store.warc_check import FileCheck, ReadCallback, check_file
+from tarantula.store.warc_check import FileCheck, ReadCallback, UnreadableFile, check_file
 from tarantula.store.warc_files import READ_BACK_STATES, VERIFIABLE_STATES, FileSummary, files_of_item, mark_file
 from tarantula.store.warc_positions import ItemPositions
 
@@ -93,15 +93,23 @@ class ItemCheck:
     """Files that a collector may still write to."""
     unknown: list[str] = field(default_factory=list)
     """Files in the directory of the item that no row knows."""
+    unreadable: list[str] = field(default_factory=list)
+    """A sentence for each file that could not be opened, which says nothing about its content."""
     elsewhere: str = ""
     """Why nothing was read: the files are in another home."""
     lost_bodies: int = 0
     """Documents of the item without a readable body, also if another item should have it."""
 
     @property
+    def is_sound(self) -> bool:
+        """Whether every file that should have been read could be, and nothing is missing or damaged."""
+        is_verified = all(file.state == WarcFileState.VERIFIED for file in self.files)
+        return is_verified and not self.lost_bodies and not self.unreadable
+
+    @property
     def is_whole(self) -> bool:
-        """Whether no file is missing or damaged, and no body is lost."""
-        return not self.lost_bodies and all(file.state == WarcFileState.VERIFIED for file in self.files)
+        """Whether all files of the item were read, and nothing is missing or damaged."""
+        return self.is_sound and not self.unread and not self.elsewhere
 
     def count(self, state: WarcFileState) -> int:
         """Return the number of files in a state."""
@@ -148,9 +156,13 @@ def verify_item(
             limiter(number)
 
         for file in files:
-            result.files.append(_verify(database, item, file, archive, rows, on_read, full))
+            try:
+                result.files.append(_verify(database, item, file, archive, rows, on_read, full))
+            except UnreadableFile as error:
+                result.unreadable.append(str(error))
     known = {*result.unread, *(file.name for file in closed)}
-    result.unknown = sorted(path.name for path in archive.glob("*.warc.gz") if path.name not in known)
+    with suppress(PermissionError):
+        result.unknown = sorted(path.name for path in archive.glob("*.warc.gz") if path.name not in known)
     result.lost_bodies = settle_item(database, urn)
     return result
 

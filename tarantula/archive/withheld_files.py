@@ -5,7 +5,6 @@ What is to be done is found by looking at the files, so it can be repeated, and 
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Collection, Iterator
 from contextlib import closing
@@ -21,11 +20,11 @@ from tarantula.archive.mirror.plan import RENDERED_TYPE, CopyTasks, load_copies
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
-from tarantula.models import Document, Item, Withholding
+from tarantula.models import Document, InheritedRecord, Item, Withholding
 from tarantula.publications import document_types
 from tarantula.publications.config import PublicationConfig
 from tarantula.store.bulk import chunks
-from tarantula.store.cdxj import write_item_indexes
+from tarantula.store.cdxj import REFERRING_TABLES, listed_urls, write_item_indexes
 from tarantula.store.homes import read_home_id
 from tarantula.store.listings import find_item
 from tarantula.store.withholding import documents_of, lift_expired, spellings, withheld_urls
@@ -43,17 +42,40 @@ def apply_withholdings(installation: Config, database: Database, urls: Collectio
         documents: dict[int, list[int]] = {}
         for item_id, number in documents_of(session, chosen):
             documents.setdefault(item_id, []).append(number)
+        # Other items may list the record, because it has a body of theirs.
+        for item_id in referring_items(session, chosen):
+            documents.setdefault(item_id, [])
     return [urn for item_id, some in documents.items() if (urn := _apply(installation, database, item_id, some))]
+
+
+def referring_items(session: Session, urls: Collection[str]) -> Iterator[int]:
+    """Yield the items with a document or visit whose body is in the record of one of some URLs."""
+    for some in chunks(_records(session, urls)):
+        for one in REFERRING_TABLES:
+            yield from session.scalars(select(one.item_id).where(one.refers_to_id.in_(some)).distinct())
+
+
+def _records(session: Session, urls: Collection[str]) -> dict[int, tuple[int, str]]:
+    """Return the documents and inherited records of some URLs, in any spelling: item id and URL by id."""
+    found: dict[int, tuple[int, str]] = {}
+    for some in chunks(number for _, number in documents_of(session, urls)):
+        own = select(Document.id, Document.item_id, Document.url).where(Document.id.in_(some))
+        found.update((number, (item_id, url)) for number, item_id, url in session.execute(own))
+    for named in chunks({spelling for url in urls for spelling in spellings(url)}):
+        columns = select(InheritedRecord.id, InheritedRecord.item_id, InheritedRecord.url)
+        rows = session.execute(columns.where(InheritedRecord.url.in_(named)))
+        found.update((number, (item_id, url)) for number, item_id, url in rows)
+    return found
 
 
 def apply_to_item(installation: Config, database: Database, urn: str) -> None:
     """Bring the mirror and the index of one item in line."""
     with database.reading() as session:
-        item = find_item(session, urn)
-        keys = {key_of(spelling) for url in session.scalars(select(Withholding.url)) for spelling in spellings(url)}
+        item, urls = find_item(session, urn), session.scalars(select(Withholding.url)).all()
+        keys = {key_of(spelling) for url in urls for spelling in spellings(url)}
         of_item = select(Document.id).where(Document.item_id == item.id)
         numbers = [one for some in chunks(keys) for one in session.scalars(of_item.where(Document.key.in_(some)))]
-    if numbers:
+    if urls:
         _apply(installation, database, item.id, numbers)
 
 
@@ -133,21 +155,31 @@ def _update_indexes(installation: Config, session: Session, item: Item, document
     directory = installation.items / item.urn
     withheld = withheld_urls(session)
     wanted = {document.url: bytes(document.key) not in withheld for document in documents if document.warc}
-    listed = set(_listed_urls(directory / "indexes" / "index.cdxj", set(wanted)))
-    referred = {document.url for document in documents if bytes(document.key) in withheld}
-    has_referred = any(_listed_urls(directory / "indexes" / "referred.cdxj", referred))
+    referred = {url: key_of(url) not in withheld for url in _referred_urls(session, item)}
     if not (directory / "indexes").is_dir():
         return False
-    if not has_referred and all((url in listed) == is_wanted for url, is_wanted in wanted.items()):
+    listed = _listed_urls(directory / "indexes" / "index.cdxj", wanted)
+    listed_referred = _listed_urls(directory / "indexes" / "referred.cdxj", referred)
+    is_right = all((url in listed) == is_wanted for url, is_wanted in wanted.items())
+    if is_right and all((url in listed_referred) == is_wanted for url, is_wanted in referred.items()):
         return False
     write_item_indexes(session, item, directory)
     return True
 
 
-def _listed_urls(index: Path, urls: Collection[str]) -> Iterator[str]:
-    """Yield the URLs of some that an index has."""
-    fields = {b'"url": ' + json.dumps(url).encode() + b",": url for url in urls}
-    if fields and index.is_file():
-        with index.open("rb") as lines:
-            for line in lines:
-                yield from (url for field, url in fields.items() if field in line)
+def _referred_urls(session: Session, item: Item) -> Iterator[str]:
+    """Yield the URLs that are or were withheld, and whose records in other items have a body of this one."""
+    urls = set(session.scalars(select(Withholding.url)))
+    records = {number: url for number, (owner, url) in _records(session, urls).items() if owner != item.id}
+    for some in chunks(records):
+        for one in REFERRING_TABLES:
+            named = select(one.refers_to_id).where(one.item_id == item.id, one.refers_to_id.in_(some)).distinct()
+            yield from (records[number] for number in session.scalars(named))
+
+
+def _listed_urls(index: Path, urls: Collection[str]) -> set[str]:
+    """Return the URLs of some that an index has."""
+    if not index.is_file():
+        return set()
+    with index.open("rb") as lines:
+        return set(listed_urls(lines, urls))

@@ -66,7 +66,8 @@ def verify(
         write_json([_as_dict(one, damage.get(one.urn, [])) for one in results])
     else:
         _draw(results, damage)
-    if not all(one.is_whole for one in results):
+    # An item that is named is to be read; of all items, those that grow or are in another home are left out.
+    if not all(one.is_whole if urns else one.is_sound for one in results):
         raise typer.Exit(EXIT_INCOMPLETE)
 
 
@@ -103,6 +104,8 @@ def _draw(results: list[ItemCheck], damage: dict[str, list[DamagedBody]]) -> Non
         )
     screen.print(drawn)
     for check in results:
+        for sentence in check.unreadable:
+            screen.print(f"{check.urn}: {sentence}", style="red")
         for file in check.files:
             if file.problem:
                 screen.print(f"{check.urn}/{file.name}: {file.problem} {file.lost:,} records are lost.", style="red")

@@ -60,6 +60,15 @@ def sync_path(path: Path) -> None:
         os.close(descriptor)
 
 
+def forget_cached(descriptor: int) -> None:
+    """Drop the bytes of an open file from the system's cache: what is read next comes from the disk.
+
+    Bytes that are not written to the disk yet stay.
+    """
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
 def sync_file_system(path: Path) -> None:
     """Sync everything on the file system of *path*: for very many files much faster than each one by itself."""
     syncfs = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)

@@ -17,7 +17,13 @@ from sqlalchemy.orm import Session
 from tarantula.accounts import audit
 from tarantula.accounts.roles import local_person
 from tarantula.archive.mirror.conversion import ProgressCallback, convert_item, ignore_progress
-from tarantula.archive.quality.indicators import Indicators, MirrorContents, compute_indicators, store_indicators
+from tarantula.archive.quality.indicators import (
+    Indicators,
+    MirrorContents,
+    compute_indicators,
+    refresh_fixity,
+    store_indicators,
+)
 from tarantula.browser.chromium import check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import Database
@@ -160,7 +166,12 @@ def repair_item(installation: Config, database: Database, urn: str) -> Repair:
         if not _can_collect(session, item):
             return Repair()
         require_files(session, installation, item)
-    return repair_files(database, installation.items / urn / "archive", item.id, urn)
+    repair = repair_files(database, installation.items / urn / "archive", item.id, urn)
+    for number in sorted(repair.losing_items):
+        with database.session() as session:
+            # It may have been complete until now; if the same body is collected again, it is so again.
+            refresh_fixity(session, session.get_one(Item, number, with_for_update=True))
+    return repair
 
 
 def reopen_item(installation: Config, database: Database, urn: str) -> tuple[str, ItemState]:

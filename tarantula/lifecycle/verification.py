@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Event, Thread
+from time import monotonic
 from typing import Any, Self
 
 from sqlalchemy import ColumnElement, Select, delete, exists, func, or_, select
@@ -19,7 +20,7 @@ from tarantula.archive.quality.baseline import base_row
 from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
+from tarantula.core.errors import TarantulaError
 from tarantula.core.process import PeriodicJob
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import COLLECTED_STATES, UNREACHED_STATES, DocumentState, ItemState
@@ -31,7 +32,9 @@ from tarantula.store.homes import belongs_here
 from tarantula.store.listings import find_item
 from tarantula.store.liveness import database_time
 from tarantula.store.transitions import ItemNotice, change_state, lock_item, queue_notice
-from tarantula.store.warc_repair import Repair, reset_documents
+from tarantula.store.warc_check import UnreadableFile
+from tarantula.store.warc_files import files_of_item
+from tarantula.store.warc_repair import Repair, check_folder, reset_documents
 
 logger = logging.getLogger(__name__)
 
@@ -43,6 +46,8 @@ POLL_SECONDS = 5.0
 """Pause between two looks for a file that is due."""
 OVERDUE_SHARE = 0.95
 """Share of the period after which a file is read without regard to an even distribution."""
+UNREADABLE_PAUSE_SECONDS = 3600.0
+"""Pause before a file is tried again that could not be opened, as without permission."""
 LOCK_FILE = ".fixity"
 """File in the home that is locked by the daemon which checks it."""
 MAX_BASE_RETRY_SECONDS = 86_400
@@ -55,9 +60,13 @@ def verify_collected(installation: Config, database: Database, urn: str, progres
     Files that were read back since its last document was collected are not read again: after a crash this continues.
     """
     with database.reading() as session:
-        since = session.scalar(last_collected_at(find_item(session, urn).id))
+        item = find_item(session, urn)
+        since, files = session.scalar(last_collected_at(item.id)), files_of_item(session, item.id)
+    check_folder(installation.items / urn / "archive", len(files))
     verify_referred_files(installation, database, urn)
     check = verify_item(installation, database, urn, since, progress=progress)
+    if check.unreadable:
+        raise TarantulaError(check.unreadable[0])
     return bool(check.lost_bodies) and _collect_again(database, urn)
 
 
@@ -130,7 +139,8 @@ class FixitySchedule:
         self._period = timedelta(seconds=installation.fixity_seconds or 0)
         self._stop = Event()
         self._last_begin = datetime.now(UTC)
-        self._unreadable: list[int] = []
+        self._unreadable: dict[int, float] = {}
+        """Files that could not be opened, with the monotonic time from which on they are tried again."""
         self.is_waiting = False
         """Whether another daemon checks this home."""
         self.is_reading = False
@@ -163,12 +173,10 @@ class FixitySchedule:
 
         try:
             verify_file(self._installation, self._database, file_id, limit)
-        except DatabaseUnavailableError:
-            raise
-        except TarantulaError as error:
-            # The others are read meanwhile; this one when the daemon is started again.
+        except UnreadableFile as error:
+            # The others are read meanwhile.
             logger.error("%s", error)
-            self._unreadable.append(file_id)
+            self._unreadable[file_id] = monotonic() + UNREADABLE_PAUSE_SECONDS
         finally:
             self.is_reading = False
         return True
@@ -192,8 +200,9 @@ class FixitySchedule:
         """Restrict a query to the closed files of ended items of this home."""
         is_ended: ColumnElement[bool] = Item.state.in_((ItemState.ARCHIVED, ItemState.INTERRUPTED))
         is_closed: ColumnElement[bool] = (WarcFile.state != WarcFileState.OPEN) | (Item.state == ItemState.ARCHIVED)
+        left_out = [file_id for file_id, until in self._unreadable.items() if monotonic() < until]
         return chosen.join(Item, Item.id == WarcFile.item_id).where(
-            is_ended, is_closed, belongs_here(self._installation), WarcFile.id.not_in(self._unreadable)
+            is_ended, is_closed, belongs_here(self._installation), WarcFile.id.not_in(left_out)
         )
 
     def _run(self) -> None:

@@ -120,6 +120,11 @@ def _inherited(session: Session, identity: int, document: Document) -> Inherited
     return record
 
 
+def has_other_body(root: type[Document]) -> ColumnElement[bool]:
+    """Return the condition that the document *root* does not have the body of the `Document` that refers to it."""
+    return or_(root.warc.is_(None), root.digest.is_distinct_from(Document.digest))
+
+
 def documents_without_body(session: Session, item: Item) -> Iterator[Document]:
     """Yield the documents of an item that refer to a body that no longer exists."""
     root = aliased(Document)
@@ -129,7 +134,7 @@ def documents_without_body(session: Session, item: Item) -> Iterator[Document]:
             .outerjoin(root, root.id == Document.refers_to_id)
             .outerjoin(InheritedRecord, InheritedRecord.id == Document.refers_to_id)
             .where(Document.item_id == item.id, Document.refers_to_id.is_not(None))
-            .where(root.warc.is_(None), InheritedRecord.id.is_(None))
+            .where(has_other_body(root), InheritedRecord.id.is_(None))
             .execution_options(yield_per=1000)
         )
     )
@@ -150,7 +155,7 @@ _CAPTURES = (
         *(
             getattr(source, name).label(f"{prefix}_{name}")
             for prefix, source in (("own", Document), ("root", _root), ("inherited", InheritedRecord))
-            for name in ("id", "url", "collected_at", "item_id", "warc", "warc_offset", "warc_length")
+            for name in ("id", "url", "collected_at", "item_id", "warc", "warc_offset", "warc_length", "digest")
         ),
     )
     .outerjoin(_root, _root.id == Document.refers_to_id)
@@ -213,7 +218,8 @@ class PreviousCaptures:
         fields = row._mapping
         prefix = "own"
         if row.refers_to_id is not None:
-            prefix = "root" if row.root_id is not None and row.root_warc is not None else "inherited"
+            # A root may have been collected again, with another body.
+            prefix = "root" if row.root_warc is not None and row.root_digest == row.digest else "inherited"
         place = {name: fields[f"{prefix}_{name}"] for name in ("id", "url", "collected_at", "warc")}
         urn = self._urns.get(fields[f"{prefix}_item_id"])
         offset, length = fields[f"{prefix}_warc_offset"], fields[f"{prefix}_warc_length"]

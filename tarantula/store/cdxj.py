@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from heapq import merge
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from sqlalchemy import Select, and_, or_, select, union
+from sqlalchemy import ColumnElement, Select, and_, or_, select, true, union
 from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from tarantula.core.urls import key_of
@@ -24,6 +24,7 @@ from tarantula.store.withholding import withheld_urls
 
 SORT_RUN_LINES = 200_000
 REVISIT_TYPE = "warc/revisit"
+_URL_FIELD = re.compile(rb'"url": ("(?:[^"\\]|\\.)*")')
 ROWS_PER_FETCH = 5000
 DEFAULT_PORTS = {"http": 80, "https": 443}
 PLAIN_URL = re.compile(
@@ -107,6 +108,15 @@ def _argument(text: str) -> list[str]:
     return text.split("=", 1)
 
 
+def listed_urls(lines: Iterable[bytes], urls: Collection[str]) -> Iterator[str]:
+    """Yield the URLs of some that the lines of an index have."""
+    fields = {json.dumps(url).encode(): url for url in urls}
+    for line in lines if fields else ():
+        found = _URL_FIELD.search(line)
+        if found is not None and found[1] in fields:
+            yield fields[found[1]]
+
+
 def _write_runs(lines: Iterator[bytes], directory: Path, size: int) -> Iterator[Path]:
     number = 0
     while run := sorted(islice(lines, size)):
@@ -138,24 +148,86 @@ class ReferredRecord(NamedTuple):
     """Offset of the record of the rendered page, if there is one."""
 
 
+class BorrowedBody(NamedTuple):
+    """A document that is not found through the record with its body, which is about another URL."""
+
+    urn: str
+    """The item that has the record."""
+    row: IndexRow
+    """The document, with the location of that record."""
+    own: tuple[str, int] | None
+    """File and offset of the document's own revisit record; None if it was carried over without one."""
+
+
 def write_item_indexes(session: Session, item: Item, directory: Path) -> int:
     """Write both indexes of an item below its directory; return the number of lines of ``index.cdxj``.
 
     ``index.cdxj`` lists the records in the item's own files. ``referred.cdxj`` lists the records of other items that
-    its revisits refer to, with relative paths, so that the item can be replayed without the others' indexes.
+    its revisits refer to, with relative paths, so that the item can be replayed without the others' indexes. A record
+    with the body of a document that is not found through it is listed under the URL of that document.
     """
     # The relative paths start in this folder, so it must exist even if the item has no file of its own.
     (directory / "archive").mkdir(parents=True, exist_ok=True)
     referred = directory / "indexes" / "referred.cdxj"
-    if not write_cdxj(_relative(referred_records(session, item)), referred):
+    elsewhere = (one for one in borrowed_bodies(session, item) if one.urn != item.urn)
+    if not write_cdxj(_relative(chain(referred_records(session, item), elsewhere)), referred):
         referred.unlink()
-    return write_cdxj(own_records(session, item), directory / "indexes" / "index.cdxj")
+    here = (one.row for one in borrowed_bodies(session, item) if one.urn == item.urn)
+    return write_cdxj(chain(own_records(session, item), here), directory / "indexes" / "index.cdxj")
 
 
 def own_records(session: Session, item: Item) -> Iterator[IndexRow]:
-    """Yield the records in an item's own files, including inherited ones, without those of withheld URLs."""
+    """Yield the records in an item's own files, including inherited ones.
+
+    Left out are those of withheld URLs, and revisits of bodies in the records of withheld URLs.
+    """
     withheld = withheld_urls(session)
-    return (row for row in _own_records(session, item) if not withheld or key_of(row.url) not in withheld)
+    if not withheld:
+        return _own_records(session, item)
+    borrowing = {one.own for one in borrowed_bodies(session, item)}
+    shown = (row for row in _own_records(session, item) if key_of(row.url) not in withheld)
+    return (row for row in shown if (row.filename, row.offset) not in borrowing)
+
+
+def borrowed_bodies(session: Session, item: Item) -> Iterator[BorrowedBody]:
+    """Yield the documents of an item, without withheld ones, that are not found through the record with their body.
+
+    That record is about another URL. Either that one is withheld, or the document has no revisit record of its own.
+    """
+    withheld = withheld_urls(session)
+    if withheld or item.refreshes_id is not None:
+        for query in _borrowing(item):
+            for row in session.execute(query.execution_options(yield_per=ROWS_PER_FETCH)):
+                is_shown = key_of(row.url) not in withheld
+                if is_shown and (row.own_warc is None or key_of(row.root_url) in withheld):
+                    own = (row.own_warc, row.own_offset) if row.own_warc is not None else None
+                    yield BorrowedBody(row.urn, _index_row(row), own)
+
+
+def _borrowing(item: Item) -> Iterator[Select[Any]]:
+    """Yield queries of the documents whose body is in the record of another URL, with that record's location."""
+    earlier = aliased(Document)
+    for root, is_there in ((earlier, ~_is_handed_over(earlier)), (InheritedRecord, true())):
+        yield (
+            select(
+                *(getattr(Document, name) for name in ("url", "collected_at", "type", "state", "digest")),
+                Document.warc.label("own_warc"),
+                Document.warc_offset.label("own_offset"),
+                *(getattr(root, name) for name in ("warc_length", "warc_offset", "warc")),
+                root.url.label("root_url"),
+                Item.urn,
+            )
+            .join(root, root.id == Document.refers_to_id)
+            .join(Item, Item.id == root.item_id)
+            .where(Document.item_id == item.id, root.warc.is_not(None), is_there)
+            .where(root.url != Document.url, root.digest == Document.digest)
+            .order_by(root.item_id, root.warc, root.warc_offset)
+        )
+
+
+def _is_handed_over(earlier: type[Document]) -> ColumnElement[bool]:
+    # A record that was handed over is no longer at its old place, though its document row may exist for a moment.
+    return select(InheritedRecord.id).where(InheritedRecord.id == earlier.id).exists()
 
 
 def _own_records(session: Session, item: Item) -> Iterator[IndexRow]:
@@ -201,9 +273,7 @@ def referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
 
 def _referred_records(session: Session, item: Item) -> Iterator[ReferredRecord]:
     earlier = aliased(Document)
-    # A record that was handed over is no longer at its old place, though its document row may exist for a moment.
-    given = select(InheritedRecord.id).where(InheritedRecord.id == earlier.id)
-    for chosen in (_referred(earlier, item).where(~given.exists()), _referred(InheritedRecord, item)):
+    for chosen in (_referred(earlier, item).where(~_is_handed_over(earlier)), _referred(InheritedRecord, item)):
         for row in session.execute(chosen.execution_options(yield_per=ROWS_PER_FETCH)):
             yield ReferredRecord(row.urn, _index_row(row), row.rendered_offset)
 
@@ -231,6 +301,19 @@ def _index_row(row: Any) -> IndexRow:
     )
 
 
-def _relative(records: Iterator[ReferredRecord]) -> Iterator[IndexRow]:
-    for urn, row, _ in records:
-        yield row._replace(filename=f"../../{urn}/archive/{row.filename}")
+def revisits(session: Session, item: Item) -> Iterator[tuple[str, str, int]]:
+    """Yield the URL of each document and visit without a body of its own, with file and offset of the record of it."""
+    earlier = aliased(Document)
+    for root, is_there in ((earlier, ~_is_handed_over(earlier)), (InheritedRecord, true())):
+        for one in REFERRING_TABLES:
+            query = select(Document.url, root.warc, root.warc_offset).select_from(one)
+            if one is Visit:
+                query = query.join(Document, Document.id == Visit.document_id)
+            chosen = query.join(root, root.id == one.refers_to_id).where(one.item_id == item.id, is_there)
+            rows: Any = session.execute(chosen.execution_options(yield_per=ROWS_PER_FETCH))
+            yield from rows
+
+
+def _relative(records: Iterable[ReferredRecord | BorrowedBody]) -> Iterator[IndexRow]:
+    for one in records:
+        yield one.row._replace(filename=f"../../{one.urn}/archive/{one.row.filename}")

@@ -136,7 +136,7 @@ def _has_a_file(session: Session, installation: Config, item: Item) -> bool:
     """Whether a file of an item is in this home, or the item has none."""
     names = list(session.scalars(select(WarcFile.name).where(WarcFile.item_id == item.id)))
     archive = installation.items / item.urn / "archive"
-    return not names or any((archive / name).exists() for name in names)
+    return not names or any(os.path.lexists(archive / name) for name in names)
 
 
 def _create_home_id(installation: Config) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from errno import EIO, ENOENT, ENOTDIR
+from errno import EBADMSG, EIO, EISDIR, ELOOP, ENOENT, ENOTDIR
 from functools import partial
 from hashlib import sha1, sha256
 from io import FileIO
 from os import pread
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from isal import isal_zlib
 
 from tarantula.core.errors import TarantulaError
+from tarantula.core.files import forget_cached
 from tarantula.core.urls import key_of
 from tarantula.fetch.exchange import DownloadError
 from tarantula.fetch.response import END_OF_HEAD, parse_head
@@ -32,8 +33,25 @@ MAX_JOINED_BYTES = 1 << 24
 """Largest record that is in memory as a whole, so that the digest of a chunked body can be compared."""
 GZIP_MAGIC = b"\x1f\x8b\x08"
 END_OF_RECORD = b"\r\n\r\n"
+NO_FILE = frozenset({ENOENT, ENOTDIR, EISDIR, ELOOP})
+"""Errors of opening where there is no file: nothing, a directory, or a symbolic link that leads nowhere."""
+EUCLEAN = 117
+"""Error of XFS and ext4 for structures that differ from their checksum; `errno` has it on Linux only."""
+MEDIA_ERRORS = frozenset({EIO, EBADMSG, EUCLEAN})
+"""Errors of reading that say that the disk has lost bytes."""
 ROW_RECORD_TYPES = frozenset({b"response", b"revisit", b"conversion"})
 """WARC-Type of the records that rows name."""
+
+
+class ReadableFile(Protocol):
+    """An open file."""
+
+    def seek(self, offset: int, /) -> int:
+        """Continue at an offset."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes; empty at the end."""
+
 
 ReadCallback = Callable[[int], None]
 """Called with the number of bytes of each read; it may wait, or raise an exception to stop."""
@@ -95,6 +113,10 @@ class FileCheck(NamedTuple):
     lost: LostBodies
 
 
+class UnreadableFile(TarantulaError):
+    """A file cannot be read, for a reason that says nothing about its content."""
+
+
 class DamagedFile(Exception):
     """A file, or one of its records, is not as it should be."""
 
@@ -113,26 +135,29 @@ def check_file(
     full: bool = False,
     boundaries: BoundarySource | None = None,
 ) -> FileCheck:
-    """Read a file once, and compare it with the rows and, if they are known, with its *size* and SHA-256 *digest*.
+    """Read a file once from the disk, and compare it with the rows and, if known, its *size* and SHA-256 *digest*.
 
     If the digest is known, the records are not decompressed unless *full*: the rows must name the beginnings and ends
     of gzip members. For this their *boundaries* suffice, if there is a cheaper source of them. Otherwise each record is
     compared with its digest and its rows. A damaged file is read again, record by record, to find out which rows have
-    lost their records. Raise an error if the file cannot be opened for a reason that says nothing about its content.
+    lost their records. Raise `UnreadableFile` if it cannot be read for a reason that says nothing about its content.
     """
     try:
         with FileIO(path) as file:
+            # What its writer left in memory may differ from what the disk has.
+            forget_cached(file.fileno())
             checked = boundaries or partial(_boundaries, positions)
             return _check_open(file, positions, checked, size, digest, on_read, full or digest is None)
     except OSError as error:
-        if error.errno not in (ENOENT, ENOTDIR):
-            raise TarantulaError(
+        if error.errno not in NO_FILE:
+            raise UnreadableFile(
                 "{path} cannot be read ({error}). Correct this, and verify again.", path=path, error=error.strerror
             ) from error
+        problem = "The file is missing." if error.errno == ENOENT else f"There is no file: {error.strerror}."
     lost = LostBodies()
     for position in positions():
         lost.add(position, BodyProblem.MISSING)
-    return FileCheck(None, "", None, "The file is missing.", lost)
+    return FileCheck(None, "", None, problem, lost)
 
 
 def _check_open(
@@ -183,7 +208,9 @@ def _check_whole(size: int, digest: str, stored_size: int | None, stored_digest:
 class _Stream:
     """Sequential reader that hands out pieces of its chunks without copying them."""
 
-    def __init__(self, file: FileIO, chunk_bytes: int, on_chunk: Callable[[bytes], None] = lambda _: None) -> None:
+    def __init__(
+        self, file: ReadableFile, chunk_bytes: int, on_chunk: Callable[[bytes], None] = lambda _: None
+    ) -> None:
         self._file = file
         self._chunk_bytes = chunk_bytes
         self._on_chunk = on_chunk
@@ -218,7 +245,7 @@ class _Stream:
         try:
             data = self._file.read(self._chunk_bytes)
         except OSError as error:
-            if error.errno != EIO:
+            if error.errno not in MEDIA_ERRORS:
                 raise
             raise DamagedFile(f"The disk reports an error after {self.size:,} bytes.") from error
         self.size += len(data)
@@ -309,16 +336,22 @@ def _check_positions(file: FileIO, positions: Iterable[StoredPosition], size: in
 def _problem_at(file: FileIO, position: StoredPosition) -> BodyProblem | None:
     """Read one record; return what is wrong with it."""
     try:
-        file.seek(position.offset)
-        stream = _Stream(file, min(position.length, CHUNK_BYTES) or NEXT_PIECE_BYTES)
-        record = _read_member(stream, position.offset, position.length)
-        if record is None:
-            return BodyProblem.TRUNCATED
-        record.check()
-        record.compare(position, stream.offset)
+        check_record(file, position)
     except DamagedFile as damage:
         return damage.problem
     return None
+
+
+def check_record(file: ReadableFile, position: StoredPosition) -> int:
+    """Read one record and compare it with its row; return its length. Raise `DamagedFile` if it is not as it was."""
+    file.seek(position.offset)
+    stream = _Stream(file, min(position.length, CHUNK_BYTES) or NEXT_PIECE_BYTES)
+    record = _read_member(stream, position.offset, position.length)
+    if record is None:
+        raise DamagedFile(f"The file ends before the record at offset {position.offset}.", BodyProblem.TRUNCATED)
+    record.check()
+    record.compare(position, stream.offset)
+    return stream.offset
 
 
 def _read_member(stream: _Stream, offset: int, length: int) -> _Record | None:

@@ -9,8 +9,9 @@ from heapq import merge
 from itertools import groupby
 from operator import itemgetter
 from os import pread
+from pathlib import Path
 from struct import Struct
-from tempfile import TemporaryFile
+from tempfile import TemporaryFile, gettempdir
 from typing import Any, Self
 
 from sqlalchemy import Select, collate, literal, null, select
@@ -20,9 +21,11 @@ from tarantula.core.database import Database
 from tarantula.core.urls import key_of
 from tarantula.models import Document, InheritedRecord, Item, Visit
 from tarantula.store.document_query import documents_of
+from tarantula.store.errors import write_errors
 from tarantula.store.warc_check import StoredPosition
 
 ROWS_PER_FETCH = 5000
+TEMPORARY_FOLDER = Path(gettempdir())
 REGION_BITS = 26
 """Boundaries are sorted by regions of a file with 2 to this power bytes."""
 ROWS_IN_MEMORY = 1_000_000
@@ -77,7 +80,7 @@ class BoundarySpool:
         self._regions: defaultdict[str, defaultdict[int, array[int]]] = defaultdict(_new_regions)
         self._spilled: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
         """Offset and size in the temporary file, by file and region."""
-        with database.reading() as session:
+        with write_errors(TEMPORARY_FOLDER), database.reading() as session:
             self._copy(session, session.get_one(Item, item_id), name)
 
     def close(self) -> None:
@@ -151,7 +154,7 @@ class PositionSpool:
         """Copy the positions of the item *item_id*, or only those in its file *name*."""
         self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by `close`
         self._parts: dict[str, tuple[int, int]] = {}
-        with database.reading() as session:
+        with write_errors(TEMPORARY_FOLDER), database.reading() as session:
             self._copy(session, item_id, name)
 
     def close(self) -> None:

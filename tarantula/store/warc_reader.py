@@ -35,6 +35,10 @@ class DamagedRecord(TarantulaError):
     """There is no complete record at a position; the message has the file and the offset."""
 
 
+class UnreadableRecord(DamagedRecord):
+    """The system cannot read a record: the disk reports an error, or refuses access. It may be whole all the same."""
+
+
 class ByteSink(Protocol):
     """Target of copied bytes."""
 
@@ -101,13 +105,21 @@ def _read_record(file: BinaryIO, offset: int) -> WarcRecord:
 
 @contextmanager
 def _damage_at(file: BinaryIO, offset: int) -> Iterator[None]:
-    """Raise DamagedRecord with the position if a record is not complete."""
+    """Raise DamagedRecord with the position if a record is not complete, or cannot be read."""
     try:
         yield
     except (EOFError, IsalError) as error:
         raise DamagedRecord(
             "{file} has no complete record at offset {offset}: {error}.", file=file.name, offset=offset, error=error
         ) from error
+    except OSError as error:
+        raise _unreadable(file.name, offset, error) from error
+
+
+def _unreadable(path: object, offset: int, error: OSError) -> UnreadableRecord:
+    return UnreadableRecord(
+        "{path} cannot be read at offset {offset}: {error}.", path=path, offset=offset, error=error.strerror
+    )
 
 
 def _parse_record(file: BinaryIO, offset: int, content: bytes) -> WarcRecord:
@@ -145,9 +157,7 @@ def open_record(path: Path, offset: int) -> BufferedReader:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise DamagedRecord(
-            "{path} cannot be read at offset {offset}: {error}.", path=path, offset=offset, error=error.strerror
-        ) from error
+        raise _unreadable(path, offset, error) from error
     file.seek(offset)
     return file
 
@@ -178,7 +188,8 @@ def copy_bytes(source: BinaryIO, start: int, end: int, target: ByteSink) -> None
     """Append a byte range of one file to another."""
     source.seek(start)
     while start < end:
-        piece = source.read(min(READ_CHUNK_BYTES, end - start))
+        with _damage_at(source, start):
+            piece = source.read(min(READ_CHUNK_BYTES, end - start))
         if not piece:
             raise DamagedRecord(
                 "{source} has no complete record at offset {start}: the file ends there.",
@@ -203,12 +214,18 @@ def unchunk(framed: bytes) -> bytes:
 
 
 def end_of_complete_records(file: BinaryIO, start: int) -> int:
-    """Return the end offset of the last complete record, of those that follow each other from *start* on."""
+    """Return the end offset of the last complete record, of those that follow each other from *start* on.
+
+    Raise UnreadableRecord if the system cannot read one: what follows may be whole.
+    """
     end = start
-    with suppress(DamagedRecord):
+    try:
         while True:
             end = end_of_record(file, end)
-    return end
+    except UnreadableRecord:
+        raise
+    except DamagedRecord:
+        return end
 
 
 def _read_member(file: BinaryIO) -> Iterator[bytes]:
@@ -253,6 +270,13 @@ def decode_payload(record: WarcRecord) -> Payload:
     body = unchunk(record.raw_body) if transfer[-1:] == [b"chunked"] else record.raw_body
     codings = [*fields.get(b"content-encoding", ()), *(coding for coding in transfer if coding != b"chunked")]
     return Payload(headers, *decode_body(body, codings)) if codings else Payload(headers, body)
+
+
+def framed_payload(record: WarcRecord) -> bytes:
+    """Return the body of a response without its chunked framing, and with the compression as sent."""
+    fields = framing_fields(parse_head(record.head).headers)
+    is_chunked = fields.get(b"transfer-encoding", ())[-1:] == [b"chunked"]
+    return unchunk(record.raw_body) if is_chunked else record.raw_body
 
 
 class StoredResponse(NamedTuple):

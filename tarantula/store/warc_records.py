@@ -10,6 +10,7 @@ from hashlib import sha1
 from isal import isal_zlib
 
 from tarantula.fetch.exchange import Exchange
+from tarantula.fetch.response import framing_fields, parse_head
 from tarantula.frontier.queues import PreviousCapture
 from tarantula.store.warc_reader import GZIP_WBITS, StoredResponse, unchunk
 
@@ -86,6 +87,21 @@ def revisit_record(record_id: str, exchange: Exchange, payload: str, earlier: Pr
     # of the 304 response is in a record of its own.
     block = b"" if unmodified else exchange.head
     return _serialize("revisit", record_id, warc_date(exchange.started_at), fields, block)
+
+
+def borrowed_record(record_id: str, url: str, date: str, head: bytes, body: bytes, payload: str) -> bytes:
+    """Return the record of a response whose body was stored with another URL: its own *head*, and the *body* unchunked.
+
+    It stands for a revisit record in a file that does not have the other record.
+    """
+    framing = framing_fields(parse_head(head).headers).get(b"transfer-encoding", ())
+    framed = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if framing[-1:] == [b"chunked"] else body
+    fields = (
+        ("WARC-Target-URI", url),
+        ("WARC-Payload-Digest", payload),
+        ("Content-Type", "application/http; msgtype=response"),
+    )
+    return _serialize("response", record_id, date, fields, head, framed)
 
 
 def request_record(record_id: str, exchange: Exchange, warcinfo_id: str, response_id: str) -> bytes:

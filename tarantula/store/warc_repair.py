@@ -13,12 +13,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO
 
 from sqlalchemy import ColumnElement, Connection, delete, func, or_, select, text, union_all, update
 from sqlalchemy.orm import Session
 
 from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
+from tarantula.core.files import forget_cached
 from tarantula.core.states import DocumentState
 from tarantula.models import UNDER_WAY, Document, InheritedRecord, Item, LinkRow, Visit, WarcFile, WarcFileState
 from tarantula.store.bulk import chunks
@@ -26,8 +29,9 @@ from tarantula.store.document_query import documents_of
 from tarantula.store.documents import OUTCOME_COLUMNS
 from tarantula.store.errors import write_errors
 from tarantula.store.journal import JournalKind, append_to_journal
+from tarantula.store.warc_check import NO_FILE
 from tarantula.store.warc_files import files_of_item, open_files
-from tarantula.store.warc_reader import end_of_complete_records
+from tarantula.store.warc_reader import UnreadableRecord, end_of_complete_records
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +60,8 @@ class Repair:
     referring: int = 0
     """Documents and visits of other items whose body was among them."""
     files: list[str] = field(default_factory=list)
+    losing_items: set[int] = field(default_factory=set)
+    """Other items whose documents or visits had their body among them."""
 
     def log(self, urn: str) -> None:
         """Log one line if something was lost."""
@@ -80,20 +86,46 @@ def repair_files(database: Database, archive: Path, item_id: int, urn: str) -> R
     """Repair the files of an item in the folder *archive* that no collector is writing; return what was lost.
 
     Only files that were not closed, or are shorter than their rows say, are read: from the last synced record on.
+    Raise an error if the folder is missing: its disk may not be mounted.
     """
     repair = Repair()
     with database.reading() as session:
         files = {file.name: file for file in files_of_item(session, item_id)}
         # Files of earlier versions have no size.
         ends = _named_ends(session, item_id) if any(file.size is None for file in files.values()) else {}
+    check_folder(archive, len(files))
     for path in sorted({*archive.glob("*.warc.gz"), *(archive / name for name in files)}):
-        file = files.get(path.name)
-        if file is not None and not path.exists():
-            _forget_missing(database, file, repair)
-        elif file is None or file.state == WarcFileState.OPEN or _is_short(path, file, ends):
+        file, status = files.get(path.name), _status(path)
+        if status is None or not S_ISREG(status.st_mode):
+            if file is not None:
+                _forget_missing(database, file, repair)
+        elif file is None or file.state == WarcFileState.OPEN or _is_short(status.st_size, file, ends):
             _repair_file(database, path, item_id, file, repair)
     repair.log(urn)
     return repair
+
+
+def check_folder(archive: Path, files: int) -> None:
+    """Raise an error if the folder that had some files is missing: its disk may not be mounted."""
+    if files and _status(archive) is None:
+        raise TarantulaError(
+            "{archive} is missing, which had {count:,} files. Mount its disk, or restore it. If it is lost, create it "
+            "as an empty directory: the documents are collected again.",
+            archive=archive,
+            count=files,
+        )
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """Return the status of a file; None if there is none. Raise an error if that cannot be known."""
+    try:
+        return path.stat()
+    except OSError as error:
+        if error.errno in NO_FILE:
+            return None
+        raise TarantulaError(
+            "{path} cannot be read ({error}). Correct this, then resume.", path=path, error=error.strerror
+        ) from error
 
 
 def _named_ends(session: Session, item_id: int) -> dict[str, int]:
@@ -112,8 +144,8 @@ def _named_ends(session: Session, item_id: int) -> dict[str, int]:
     return ends
 
 
-def _is_short(path: Path, file: WarcFile, ends: dict[str, int]) -> bool:
-    return path.stat().st_size < (ends.get(file.name, 0) if file.size is None else file.size)
+def _is_short(size: int, file: WarcFile, ends: dict[str, int]) -> bool:
+    return size < (ends.get(file.name, 0) if file.size is None else file.size)
 
 
 def _repair_file(database: Database, path: Path, item_id: int, file: WarcFile | None, repair: Repair) -> None:
@@ -121,9 +153,12 @@ def _repair_file(database: Database, path: Path, item_id: int, file: WarcFile | 
         if opened is None:
             return
         size = opened.seek(0, 2)
+        # The end is read from the disk: what a collector could not sync may be in memory only.
+        os.fsync(opened)
+        forget_cached(opened.fileno())
         with database.reading() as session:
             start = _last_named_end(session, item_id, path.name, min(size, (file.size if file is not None else 0) or 0))
-        end = end_of_complete_records(opened, start)
+        end = _end_of_complete_records(path, opened, start)
         # The rows first: if this is interrupted, it is done again.
         _collect_again(database, item_id, path.name, end, repair)
         if end < size:
@@ -140,6 +175,17 @@ def _repair_file(database: Database, path: Path, item_id: int, file: WarcFile | 
                 .where(WarcFile.item_id == item_id, WarcFile.name == path.name, is_same)
                 .values(state=WarcFileState.CLOSED, size=end, sha256=None, records=None)
             )
+
+
+def _end_of_complete_records(path: Path, opened: BinaryIO, start: int) -> int:
+    try:
+        return end_of_complete_records(opened, start)
+    except UnreadableRecord as error:
+        raise TarantulaError(
+            "{error} Repair the disk and resume; or move {path} away, then its documents are collected again.",
+            error=error,
+            path=path,
+        ) from error
 
 
 @contextmanager
@@ -215,6 +261,7 @@ def reset_documents(connection: Connection, item_id: int, ids: Sequence[int], re
     is_referring = Document.refers_to_id.in_(ids), Visit.refers_to_id.in_(ids)
     own, others = _split(connection, select(Document.id, Document.item_id).where(is_referring[0]), item_id)
     visits, visits_of_others = _split(connection, select(Visit.id, Visit.item_id).where(is_referring[1]), item_id)
+    repair.losing_items.update(others, visits_of_others)
     connection.execute(update(Document).where(Document.id.in_(ids)).values(_WAITING_AGAIN))
     connection.execute(delete(LinkRow).where(LinkRow.document_id.in_(ids)))
     connection.execute(update(Visit).where(Visit.id.in_(visits)).values(_NOT_MADE))
@@ -228,9 +275,12 @@ def reset_documents(connection: Connection, item_id: int, ids: Sequence[int], re
 
 
 def _split(connection: Connection, chosen: Any, item_id: int) -> tuple[list[int], list[int]]:
-    """Return the ids of rows of an item, and those of other items."""
+    """Return the ids of rows of an item, and for each row of another item the id of that item."""
     own: list[int] = []
     others: list[int] = []
     for identity, owner in connection.execute(chosen):
-        (own if owner == item_id else others).append(identity)
+        if owner == item_id:
+            own.append(identity)
+        else:
+            others.append(owner)
     return own, others

@@ -23,7 +23,8 @@ def written(directory: Path) -> tuple[Path, list[StoredRecord]]:
 
 def copied(path: Path) -> tuple[bytes, SkippedRanges, list[str]]:
     target, watcher = BytesIO(), ExportProgress()
-    gaps = copy_whole_records(path, target, watcher)
+    with path.open("rb") as source:
+        gaps = copy_whole_records(source, path.stat().st_size, target, watcher)
     return target.getvalue(), gaps, [gaps.reasons[number] for number in sorted(gaps.unnamed)]
 
 

@@ -30,11 +30,12 @@ from tarantula.store.listings import (
     item_rows,
 )
 from tarantula.store.transitions import change_state
-from tarantula.store.warc_files import ReadBack
-from tests.support.archived_items import BASE, NAMES, archive, page
+from tarantula.store.warc_files import ReadBack, files_of_item
+from tests.support.archived_items import BASE, NAMES, SENT, archive, page
 from tests.support.command_result import Tarantula
 from tests.support.contexts import audit_entries
 from tests.support.exchanges import ANSWERS
+from tests.support.file_faults import make_unopenable
 
 Damage = Callable[[Path], object]
 
@@ -411,7 +412,24 @@ def test_files_without_rows_and_open_files_are_reported(database: Database, data
         find_item(session, urn).state = ItemState.INTERRUPTED
         session.execute(update(WarcFile).values(state=WarcFileState.OPEN))
     check = verify_item(database_config, database, urn)
-    assert (check.unread, check.files) == ([path.name], [])
+    assert (check.unread, check.files, check.is_sound, check.is_whole) == ([path.name], [], True, False)
+
+
+def test_a_file_that_cannot_be_opened_keeps_no_other_from_being_read(
+    database: Database, database_config: Config
+) -> None:
+    config = database_config.model_copy(update={"warc_size": 1})
+    urn = archive(database, config, SENT)
+    first, second, *_ = files_of(config, urn)
+    make_unopenable(first)
+    overwrite(second, 0, b"\0")
+    check = verify_item(config, database, urn)
+    assert check.unreadable == [f"{first} cannot be read (File name too long). Correct this, and verify again."]
+    states = {file.name: file.state for file in check.files}
+    assert (states[second.name], len(states)) == ("damaged", len(files_of(config, urn)) - 1)
+    assert (check.is_sound, check.is_whole) == (False, False)
+    with database.reading() as session:
+        assert [row.state for row in files_of_item(session, find_item(session, urn).id)].count("closed") == 1
 
 
 def test_files_of_another_home_are_not_missing(database: Database, database_config: Config, tmp_path: Path) -> None:
@@ -422,6 +440,7 @@ def test_files_of_another_home_are_not_missing(database: Database, database_conf
     check = verify_item(database_config, database, urn)
     assert check.elsewhere.startswith(f"The files of item {urn} are in the home ")
     assert (check.files, damage_rows(database), stored_file(database, urn).state) == ([], [], "verified")
+    assert (check.is_sound, check.is_whole) == (True, False)
 
 
 def test_the_rate_is_kept() -> None:
@@ -455,6 +474,14 @@ def test_the_command_reports_and_exits_with_3(tarantula: Tarantula, config: Conf
     assert f"  unreadable: {ANSWERS['gzip'].url}\n    the same body: {first}, {ANSWERS['gzip'].url}\n" in done.out
     done = tarantula("verify", first, "--since", "1h")
     assert (done.code, "1 were verified before." in done.out) == (0, True)
+    with sqlite.session() as session:
+        find_item(session, first).home_id = "6f9619ff-8b86-d011-b42d-00c04fc964ff"
+    overwrite(path, records(sqlite, second)[0][0], b"\x1f\x8b")
+    # Of all items, one in another home is left out; one that is named was to be read.
+    assert [tarantula("verify", *urns).code for urns in ((), (second,), (first,))] == [0, 0, 3]
+    make_unopenable(path)
+    done = tarantula("verify", second)
+    assert (done.code, f"{second}: {path} cannot be read" in done.out) == (3, True), done.err
     assert tarantula("verify", "nothing").code == 2
     assert tarantula("verify", "--since", "soon").code == 2
     assert ("item.verify", "all items") in [(action, subject) for _, action, subject in audit_entries(sqlite)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 
 import pytest
 from sqlalchemy import select, update
@@ -16,6 +17,7 @@ from tarantula.lifecycle.verification import FixitySchedule
 from tarantula.models import Item, WarcFile, WarcFileState
 from tarantula.store.listings import find_item
 from tests.support.archived_items import archive, page
+from tests.support.file_faults import make_unopenable
 from tests.support.waits import eventually
 
 NOW = datetime.now(UTC)
@@ -99,17 +101,23 @@ def test_a_loss_is_noticed_and_reported(database: Database, database_config: Con
         assert session.scalars(select(WarcFile.state)).all() == [WarcFileState.MISSING]
 
 
-def test_a_file_that_cannot_be_opened_does_not_stop_the_others(
-    sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture
+def test_a_file_that_cannot_be_opened_does_not_stop_the_others_and_is_tried_again(
+    sqlite: Database, config: Config, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = archived(sqlite, config)
     (path,) = (config.items / first / "archive").glob("*.warc.gz")
-    path.unlink()
-    path.mkdir()
+    whole = path.read_bytes()
+    make_unopenable(path)
     schedule = FixitySchedule(with_period(config, "1d"), sqlite)
     assert [schedule.check_next(NOW) for _ in range(3)] == [True, True, False]
     assert (checks(sqlite)[first], checks(sqlite)[second] is None) == (None, False)
-    assert f"{path} cannot be read (Is a directory). Correct this, and verify again." in caplog.messages
+    assert f"{path} cannot be read (File name too long). Correct this, and verify again." in caplog.messages
+    path.unlink()
+    path.write_bytes(whole)
+    assert not schedule.check_next(NOW)
+    monkeypatch.setattr(verification, "monotonic", lambda: monotonic() + verification.UNREADABLE_PAUSE_SECONDS)
+    assert schedule.check_next(NOW)
+    assert checks(sqlite)[first] is not None
 
 
 def test_the_thread_reads_files_and_one_of_two_daemons_does_it(

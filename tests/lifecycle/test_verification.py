@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,11 +11,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select, update
 
+from tarantula.archive.export.exporter import export_item
 from tarantula.archive.fixity import verify_item
+from tarantula.archive.omissions import IncompleteError
+from tarantula.archive.quality.indicators import store_indicators
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
 from tarantula.core.states import DocumentState, ItemState
-from tarantula.lifecycle.coordinator import complete_item
+from tarantula.lifecycle.coordinator import complete_item, repair_item
 from tarantula.lifecycle.verification import MAX_REFETCHES, verify_collected
 from tarantula.models import BodyDamage, Document, Item, WarcFile, WarcFileState
 from tarantula.store.listings import find_item, fired_effects, is_complete
@@ -23,6 +28,8 @@ from tests.sites.server import Answer, Web
 from tests.support.archived_items import archive
 from tests.support.archived_items import page as sent_page
 from tests.support.crawls import SCRAPY, TARANTULA, collect, describe, only_item, run, states
+from tests.support.deposit import BEGAN
+from tests.support.item_contents import documents
 
 SENT = [sent_page("", b""), sent_page("a", b"<p>a"), sent_page("b", b"<p>b")]
 
@@ -156,6 +163,54 @@ def test_a_body_in_an_earlier_item_is_collected_again(database: Database, databa
         rows = session.scalars(select(Document).where(Document.item_id == item.id)).all()
         assert {(row.state, row.refers_to_id) for row in rows} == {(DocumentState.WAITING, None)}
         assert session.scalars(select(WarcFile.state).order_by(WarcFile.item_id)).all() == ["missing", "verified"]
+
+
+def test_a_folder_that_is_not_mounted_is_not_collected_again(database: Database, database_config: Config) -> None:
+    urn, path = converting(database, database_config)
+    with database.session() as session:
+        session.add(WarcFile(item_id=find_item(session, urn).id, name=path.name, state="closed", created_at=BEGAN))
+    away = path.parent.rename(path.parent.with_name("away"))
+    with pytest.raises(TarantulaError, match="archive is missing, which had 1 files"):
+        verify_collected(database_config, database, urn, ignore)
+    away.rename(path.parent)
+    assert not verify_collected(database_config, database, urn, ignore)
+    assert item_of(database, urn).state == ItemState.CONVERTING
+
+
+def test_a_body_that_another_one_has_replaced_is_lost(database: Database, database_config: Config) -> None:
+    """The document that has it was collected again, after its record was lost."""
+    first = archive(database, database_config, SENT)
+    second = archive(database, database_config, SENT, after=first, months=1)
+    for urn in (first, second):
+        assert verify_item(database_config, database, urn).is_whole
+    with database.session() as session:
+        store_indicators(session, find_item(session, second))
+    root = documents(database, first)[SENT[1].url]
+    with database.session() as session:
+        session.execute(update(Document).where(Document.id == root.id).values(digest="sha1:OTHER"))
+    assert verify_item(database_config, database, second).lost_bodies == 1
+    item = item_of(database, second)
+    assert not is_complete(item, fired_effects(item))
+    with pytest.raises(IncompleteError) as refusal:
+        export_item(database_config, database, second, "bagit")
+    assert [one.url for one in refusal.value.omissions] == [SENT[1].url]
+
+
+def test_items_that_lose_bodies_by_a_repair_are_not_complete(database: Database, database_config: Config) -> None:
+    """A collector of the first item was killed, and meanwhile the second was collected."""
+    first = archive(database, database_config, SENT)
+    second = archive(database, database_config, SENT, after=first, months=1)
+    verify_item(database_config, database, second)
+    with database.session() as session:
+        store_indicators(session, find_item(session, second))
+    change(database, first, state=ItemState.COLLECTING)
+    (path,) = (database_config.items / first / "archive").glob("*.warc.gz")
+    offset = documents(database, first)[SENT[1].url].warc_offset
+    os.truncate(path, offset or 0)
+    assert repair_item(database_config, database, first).losing_items == {item_of(database, second).id}
+    item = item_of(database, second)
+    assert item.indicators is not None
+    assert (item.indicators["missing_bodies"], is_complete(item, fired_effects(item))) == (2, False)
 
 
 @pytest.fixture

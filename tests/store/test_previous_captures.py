@@ -72,6 +72,22 @@ def test_a_first_item_makes_no_query(database: Database, database_config: Config
     assert seen == []
 
 
+def test_a_body_that_was_replaced_is_not_referred_to(database: Database, database_config: Config) -> None:
+    """The document that has it was collected again in the meantime, with another body."""
+    first = archive(database, database_config)
+    second = archive(database, database_config, after=first, months=1)
+    third = archive(database, database_config, [], months=2)
+    known = recall(database, database_config, third, entries(GZIP))
+    assert [one and one.id for one in known] == [documents(database, first)[GZIP].id]
+    with database.session() as session:
+        session.execute(
+            update(Document).where(Document.id == documents(database, first)[GZIP].id).values(digest="sha1:OTHER")
+        )
+    assert documents(database, second)[GZIP].digest != "sha1:OTHER"
+    found = recall(database, database_config, third, entries(GZIP))
+    assert [one and one.digest for one in found] == ["sha1:OTHER"], "the one of the first item, under its own digest"
+
+
 def test_many_documents_take_two_statements(database: Database, database_config: Config) -> None:
     archive(database, database_config)
     archive(database, database_config, [], months=1)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
 from tarantula.models import BodyProblem
 from tarantula.store import warc_check
-from tarantula.store.warc_check import FileCheck, StoredPosition, check_file
+from tarantula.store.warc_check import FileCheck, StoredPosition, UnreadableFile, check_file
 from tarantula.store.warc_writer import WarcWriter
 from tests.support.exchanges import ANSWERS, HTML, answer, exchange
+from tests.support.file_faults import ABSENCES, make_unopenable, make_unreadable
 
 NAMES = ("identity", "gzip", "chunked", "binary", "empty")
 RECORDS = 1 + 2 * len(NAMES) + 1
@@ -160,12 +160,29 @@ def test_a_missing_file_loses_all(stored: Stored) -> None:
     assert list(found.lost) == [(position.document_id, position.offset, BodyProblem.MISSING) for position in positions]
 
 
+@pytest.mark.parametrize("absence", [name for name in ABSENCES if name != "no file"])
+def test_what_is_no_file_is_missing(stored: Stored, absence: str) -> None:
+    path, positions = stored
+    ABSENCES[absence](path)
+    found = check(stored)
+    assert (found.size, found.records) == (None, None)
+    assert found.problem.startswith(("The file is missing.", "There is no file: "))
+    assert [problem for _, _, problem in found.lost] == [BodyProblem.MISSING] * len(positions)
+
+
 def test_a_file_that_cannot_be_opened_says_nothing_about_its_content(stored: Stored) -> None:
     path, _ = stored
-    path.unlink()
-    path.mkdir()
-    with pytest.raises(TarantulaError, match="cannot be read"):
+    make_unopenable(path)
+    with pytest.raises(UnreadableFile, match="cannot be read"):
         check(stored)
+
+
+def test_a_disk_that_reports_errors_loses_the_records(stored: Stored) -> None:
+    path, positions = stored
+    make_unreadable(path)
+    found = check(stored)
+    assert found.problem == "The disk reports an error after 0 bytes."
+    assert [problem for _, _, problem in found.lost] == [BodyProblem.UNREADABLE] * len(positions)
 
 
 def test_the_record_of_another_url_or_body_is_not_accepted(stored: Stored) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tarantula.core.errors import TarantulaError
-from tarantula.store.warc_reader import end_of_complete_records, read_record, unchunk
+from tarantula.store.warc_reader import (
+    UnreadableRecord,
+    WarcRecordReader,
+    copy_bytes,
+    end_of_complete_records,
+    read_record,
+    unchunk,
+)
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, BINARY, PACKED, PAGE, answer, chunked, exchange
+from tests.support.file_faults import make_unreadable
 
 
 def written(directory: Path, *names: str) -> tuple[Path, list[StoredRecord]]:
@@ -84,3 +93,16 @@ def test_records_larger_than_a_read_are_complete(tmp_path: Path) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole + whole[:100])
     assert end_of(path) == len(whole)
+
+
+def test_an_error_of_the_disk_is_no_end_of_the_file(tmp_path: Path) -> None:
+    """A repair cuts a file at its end: what follows a bad sector may be whole."""
+    path, (stored,) = written(tmp_path, "identity")
+    make_unreadable(path)
+    for read in (end_of, lambda path: read_record(path, stored.offset)):
+        with pytest.raises(UnreadableRecord, match=r"cannot be read at offset .*: Input/output error"):
+            read(path)
+    with pytest.raises(UnreadableRecord, match="Input/output error"):
+        WarcRecordReader().read(str(path), stored.offset, stored.length)
+    with path.open("rb") as source, pytest.raises(UnreadableRecord, match="Input/output error"):
+        copy_bytes(source, 0, 10, BytesIO())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from sqlalchemy import insert, select, update
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import key_of
 from tarantula.models import Document, InheritedRecord, Item, LinkRow, Visit, WarcFile, WarcFileState
 from tarantula.store.captures import capture_of
@@ -22,6 +24,7 @@ from tarantula.store.warc_repair import Repair, repair_files
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.store.test_documents import NOW, new_item
 from tests.support.exchanges import HTML, answer, exchange
+from tests.support.file_faults import ABSENCES, make_unopenable
 
 NAMES = ("a", "b", "c", "d")
 BODIES = {name: f"<p>{name}".encode() * 300 for name in NAMES}
@@ -190,13 +193,39 @@ def test_only_bytes_after_the_last_sync_are_read(collected: Collected) -> None:
     assert collected.path.stat().st_size == len(collected.whole)
 
 
-def test_a_missing_file_is_forgotten(collected: Collected) -> None:
-    collected.path.unlink()
+@pytest.mark.parametrize("absence", ABSENCES)
+def test_a_missing_file_is_forgotten(collected: Collected, absence: str) -> None:
+    ABSENCES[absence](collected.path)
     repair = collected.repair()
     assert (repair.documents, repair.files) == (4, [collected.path.name])
     assert collected.readable() == set()
     with collected.database.reading() as session:
         assert session.scalars(select(WarcFile)).all() == []
+
+
+def test_a_missing_folder_is_not_taken_for_lost_files(collected: Collected) -> None:
+    """The disk of the items may not be mounted yet."""
+    folder = collected.path.parent
+    away = folder.rename(folder.with_name("away"))
+    with pytest.raises(TarantulaError, match=r"archive is missing, which had 1 files\. Mount its disk"):
+        collected.repair()
+    away.rename(folder)
+    assert collected.repair() == Repair()
+    assert collected.readable() == {"a", "b", "c", "d"}
+    shutil.rmtree(folder)
+    folder.mkdir()
+    assert collected.repair().documents == 4
+
+
+def test_a_file_that_cannot_be_opened_now_is_not_forgotten(collected: Collected) -> None:
+    away = Path(shutil.copy(collected.path, collected.path.with_name("away")))
+    make_unopenable(collected.path)
+    with pytest.raises(TarantulaError, match=r"cannot be read \(File name too long\)\. Correct this, then resume"):
+        collected.repair()
+    collected.path.unlink()
+    away.rename(collected.path)
+    assert collected.repair() == Repair()
+    assert collected.readable() == {"a", "b", "c", "d"}
 
 
 def test_a_file_without_a_row_gets_one(collected: Collected) -> None:

@@ -39,21 +39,29 @@ def page(path: str, body: bytes) -> Exchange:
 
 
 def archive(
-    database: Database, config: Config, sent: Iterable[Exchange] = SENT, after: str = "", months: int = 0
+    database: Database,
+    config: Config,
+    sent: Iterable[Exchange] = SENT,
+    after: str = "",
+    months: int = 0,
+    shared: bool = False,
 ) -> str:
-    """Store an archived item of the publication *fcul*; bodies that item *after* has are revisits. Return its urn."""
+    """Store an archived item of the publication *fcul*; bodies that item *after* has are revisits. Return its urn.
+
+    With *shared*, so are bodies that another document of the item has.
+    """
     when = BEGAN + timedelta(days=30 * months)
     with database.session() as session:
         item = create_item(session, _publication(session), when)
         item.state, item.started_at, item.finished_at = ItemState.ARCHIVED, when, when
         base = session.scalars(select(Document).where(Document.item_id == item.id)).one()
-        with WarcWriter(config.items / item.urn / "archive", item.urn, {}) as warc:
+        with WarcWriter(config.items / item.urn / "archive", item.urn, {}, config.warc_size) as warc:
             for number, one in enumerate(sent):
                 moment = replace(one, started_at=when + timedelta(seconds=number))
                 row = base if one.url == BASE else Document(item_id=item.id, server_id=base.server_id)
-                _fill(row, moment, _store(session, warc, moment, after), when)
+                _fill(row, moment, _store(session, warc, moment, item.urn if shared else after, shared), when)
                 session.add(row)
-        session.flush()
+                session.flush()
         write_item_indexes(session, item, config.items / item.urn)
         return item.urn
 
@@ -65,13 +73,11 @@ def _publication(session: Session) -> Publication:
     )
 
 
-def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str) -> StoredRecord:
+def _store(session: Session, warc: WarcWriter, sent: Exchange, after: str, shared: bool) -> StoredRecord:
     digest = payload_digest(sent)
-    earlier = session.scalar(
-        select(Document)
-        .join(Item, Item.id == Document.item_id)
-        .where(Item.urn == after, Document.url == sent.url, Document.digest == digest)
-    )
+    same = select(Document).join(Item, Item.id == Document.item_id).where(Item.urn == after, Document.digest == digest)
+    chosen = same if shared else same.where(Document.url == sent.url)
+    earlier = session.scalar(chosen.order_by(Document.id).limit(1))
     if earlier is None or not sent.raw_body:
         return warc.write(sent, None, digest)
     kept = body_row(session, earlier)

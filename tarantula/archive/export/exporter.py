@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Collection
 from dataclasses import asdict, dataclass
@@ -20,7 +19,7 @@ from sqlalchemy.orm import Session
 
 from tarantula.archive.export.records import ExportProgress
 from tarantula.archive.omissions import MISSING_LIST, IncompleteError, Omission, as_csv
-from tarantula.archive.withheld_files import apply_to_item
+from tarantula.archive.withheld_files import apply_to_item, referring_items
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, WithheldError
@@ -30,6 +29,7 @@ from tarantula.core.registry import Registry, named_component_paths
 from tarantula.core.states import ItemState
 from tarantula.models import Document, Item
 from tarantula.store.bulk import chunks
+from tarantula.store.cdxj import listed_urls
 from tarantula.store.homes import require_files
 from tarantula.store.listings import find_item
 from tarantula.store.withholding import documents_of, spellings, withheld_urls
@@ -227,20 +227,28 @@ def _replace(path: Path, written: Path, old: Path) -> None:
 
 def exports_with_url(installation: Config, session: Session, url: str) -> list[Path]:
     """Return the exports in this home that have a URL, or are in a format whose index cannot be read here."""
-    items = dict.fromkeys(item_id for item_id, _ in documents_of(session, [url]))
+    own = (item_id for item_id, _ in documents_of(session, [url]))
+    items = dict.fromkeys([*own, *referring_items(session, [url])])
     urns = [session.get_one(Item, item_id).urn for item_id in items]
     found = [path for urn in urns for path in existing_exports(installation, urn)]
     return [path for path in found if _has_url(path, spellings(url)) is not False]
 
 
 def check_export(session: Session, item: Item, path: Path) -> None:
-    """Raise `WithheldError` if an export of an item has a URL that was withheld after it was written."""
-    written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    """Raise `WithheldError` if an export of an item has a withheld URL: it was written before.
+
+    Its index decides, and not the times of the two, because clocks jump and copies of files have other times.
+    """
     withheld = withheld_urls(session)
-    later = [key for key, withholding in withheld.items() if withholding.at >= written]
-    of_item = select(Document.url).where(Document.item_id == item.id)
-    urls = [url for some in chunks(later) for url in session.scalars(of_item.where(Document.key.in_(some)))]
-    if urls and _has_url(path, urls) is not False:
+    urls = {url for withholding in withheld.values() for url in spellings(withholding.url)}
+    has_url = _has_url(path, urls) if urls else False
+    if has_url is None:
+        # The export is of a format that only its exporter reads.
+        written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+        later = [key for key, withholding in withheld.items() if withholding.at >= written]
+        own = select(Document.id).where(Document.item_id == item.id)
+        has_url = any(session.scalar(own.where(Document.key.in_(some)).limit(1)) for some in chunks(later))
+    if has_url:
         raise WithheldError(
             "{name} was written before a URL in it was withheld. Export {urn} again.", name=path.name, urn=item.urn
         )
@@ -248,14 +256,13 @@ def check_export(session: Session, item: Item, path: Path) -> None:
 
 def _has_url(path: Path, urls: Collection[str]) -> bool | None:
     """Whether an export has one of some URLs; ``None`` if that cannot be read."""
-    wanted = [json.dumps(url).encode() for url in urls]
     try:
         if path.name.endswith(MISSING_LIST):
             return any(url in path.read_text(encoding="utf-8") for url in urls)
         if path.is_dir():
             with (path / "data" / "indexes" / "index.cdxj").open("rb") as lines:
-                return any(url in line for line in lines for url in wanted)
+                return any(True for _ in listed_urls(lines, urls))
         with ZipFile(path) as archive, archive.open("indexes/index.cdx.gz") as packed, gzip.open(packed) as unpacked:
-            return any(url in line for line in unpacked for url in wanted)
+            return any(True for _ in listed_urls(unpacked, urls))
     except (OSError, EOFError, KeyError, BadZipFile):
         return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, Self
 
 from tarantula.core.errors import TarantulaError
-from tarantula.core.files import sync_path
+from tarantula.core.files import forget_cached, sync_path
 
 COPY_BYTES = 1 << 20
 
@@ -74,7 +74,7 @@ def check_sizes(path: Path, sizes: dict[int, str], count: CountBytes) -> Iterato
     """Yield an error if a file differs from the digest of its first bytes, for any of some sizes."""
     try:
         with open_original(path) as file:
-            _forget_cached(file.fileno())
+            forget_cached(file.fileno())
             digest, start = sha256(), 0
             for size, wanted in sorted(sizes.items()):
                 for piece in pieces_of(file, size - start):
@@ -110,16 +110,11 @@ def digest_of(path: Path, size: int, start: int = 0) -> str:
     """Return the digest of *size* bytes of a file, from the disk and not from the cache of its writer."""
     digest = sha256()
     with path.open("rb", buffering=0) as file:
-        _forget_cached(file.fileno())
+        forget_cached(file.fileno())
         file.seek(start)
         for piece in pieces_of(file, size):
             digest.update(piece)
     return digest.hexdigest()
-
-
-def _forget_cached(descriptor: int) -> None:
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def store_stream(pieces: Iterable[bytes], path: Path) -> tuple[int, str]:
