@@ -20,6 +20,7 @@ class KeepPipeline(Component):
     """Stores readings of sources; passes other items on."""
 
     collection: StreamReader
+    stores_items = True
 
     async def process_item(self, item: Any) -> Any:
         """Store a reading; returns after the commit."""
@@ -36,6 +37,7 @@ class StorePipeline(Component):
     """Stores documents; passes other items on."""
 
     collection: Collection
+    stores_items = True
 
     async def process_item(self, item: Any) -> Any:
         """Store a document; returns after the commit."""

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from tarantula.cli.entry_point import EXIT_INTERRUPTED
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
@@ -40,7 +41,7 @@ def test_a_collector_stops_during_open_requests(database: Database, web: Web) ->
     code, out, err = run(TARANTULA, "item", "stop", urn)
     assert (code, out, err) == (0, f"{urn} is interrupted.\n", "")
     _, log = process.communicate(timeout=TIMEOUT_SECONDS)
-    assert process.returncode == 0
+    assert process.returncode == EXIT_INTERRUPTED
     assert "Traceback" not in log, log
     item = only_item(database)
     assert (item.state, item.reason, item.crashes) == ("interrupted", Reason.of(ItemReason.STOPPED), 0)
@@ -57,6 +58,6 @@ def test_a_collector_obeys_the_deadline_in_the_database(sqlite: Database, config
     extend_item(config, sqlite, urn, soon.isoformat(), datetime.now(UTC))
     _, log = process.communicate(timeout=TIMEOUT_SECONDS)
     item = only_item(sqlite)
-    assert process.returncode == 0
+    assert process.returncode == EXIT_INTERRUPTED
     assert "Traceback" not in log, log
     assert (item.state, item.reason, item.deadline) == ("interrupted", Reason.of(ItemReason.DEADLINE), soon)
