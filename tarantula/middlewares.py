@@ -19,6 +19,7 @@ from scrapy.utils.misc import load_object
 from tarantula.core.reasons import Reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.core.urls import canonical, host_of, is_web, redirect_target, server_of
+from tarantula.engine.blame import error_text
 from tarantula.engine.component import Component
 from tarantula.fetch.exchange import DownloadError, FetchAbandoned, FetchPostponed, PrivateAddress, RefusedByRule
 from tarantula.fetch.politeness import BACKED_OFF_STATUSES
@@ -241,8 +242,9 @@ class LinkPackMiddleware(_LinkMiddleware):
         document: CollectedDocument | None = _request_of(response).meta.pop("document", None)
         if document is None:
             return None
-        logger.error("A spider middleware failed on %s: %r", response.url, exception)
-        document.why = document.why.with_note(Reason.of("links_lost", error=repr(exception)))
+        error = error_text(exception, self.crawler.settings)
+        logger.error("A spider middleware failed on %s: %s", response.url, error)
+        document.why = document.why.with_note(Reason.of("links_lost", error=error))
         return [document]
 
 

@@ -21,6 +21,7 @@ class KeepPipeline(Component):
     """Stores readings of sources; passes other items on."""
 
     collection: StreamReader
+    stores_items = True
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
@@ -44,6 +45,7 @@ class StorePipeline(Component):
     """Stores documents; passes other items on."""
 
     collection: Collection
+    stores_items = True
 
     async def process_item(self, item: Any) -> Any:
         """Store a document; returns after the commit."""

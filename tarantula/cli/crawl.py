@@ -18,6 +18,7 @@ from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.output import SafeConsole
 from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.core.termination import (
@@ -103,15 +104,17 @@ def _exit_terminated(urn: str) -> NoReturn:
 
 def _report_end(urn: str, code: int) -> None:
     """Exit with *code* and the reason if the item is not archived, or has no base document."""
+    logs = f"Its logs are in {Config().items / urn}."
     if not code and (problem := base_problem_of(Config(), urn)) is not None:
-        typer.echo(problem, err=True)
+        typer.echo(f"{problem} {logs}", err=True)
         raise typer.Exit(EXIT_INCOMPLETE)
     with local_context() as context:
         state, reason = items.state_with_reason(context, urn)
     if state == ItemState.CONVERTING:
         raise TarantulaError("Another process is verifying and converting {urn}.", urn=urn)
     if state != ItemState.ARCHIVED:
-        typer.echo(f"Interrupted: {reason or 'Its collector exited.'} Continue with `tarantula item resume {urn}`.")
+        why = reason or "Its collector exited."
+        typer.echo(f"Interrupted: {why} {logs} Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
@@ -120,7 +123,7 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
-    from tarantula.engine.blame import crawl_error, failure_sentence
+    from tarantula.engine.blame import failure_sentence, run_to_end
     from tarantula.spiders.publication import spider_for
 
     settings = Settings()
@@ -133,15 +136,14 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
     run = process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     # Scrapy sets a handler of its own, which would treat SIGTERM like Ctrl-C; the spider replaces it.
     block_sigterm()
-    process.start()
+    error = run_to_end(process, run)
     restore_signal_handlers()
     collection = getattr(crawler.spider, "collection", None)
-    error = crawl_error(run)
-    if process.bootstrap_failed or collection is None:
-        abandon_item(collection)
+    if error is not None or process.bootstrap_failed or collection is None:
+        why = failure_sentence(error, crawler.settings) if error else Message("The collection failed to start.")
+        abandon_item(collection, why)
         if isinstance(error, TarantulaError):
             raise error
-        why = failure_sentence(error, crawler.settings) if error else "The collection failed to start."
         logger.error("%s", why, exc_info=error)
         raise TarantulaError("{why} The log is {log}.", why=why, log=crawler.settings["LOG_FILE"])
     if collection.is_handed_over and (collection.trouble is None or is_terminating()):

@@ -33,7 +33,9 @@ from tarantula.publications.scrapy_settings import (
     check_new_name,
     check_web_settings,
     ineffective_setting,
+    is_ignored,
     privileged_change,
+    setting_problem,
 )
 from tarantula.scope.scope import Scope
 from tarantula.services import machines
@@ -186,13 +188,16 @@ def _check_strategy(context: ServiceContext, fields: Mapping[str, Any], stored: 
 
 
 def _check_settings(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
-    """Reject Scrapy settings that have no effect on a collection, that run code, or with invalid values."""
+    """Reject Scrapy settings that a collection ignores or cannot have, that run code, or with invalid values."""
     settings, before = fields.get("settings"), stored.get("settings") or {}
     if not isinstance(settings, dict):
         return
-    for name in settings.keys() - before.keys():
-        if (complaint := ineffective_setting(name)) is not None:
-            raise TarantulaError(complaint, fields={"settings": complaint})
+    for name, value in settings.items():
+        if name not in before or (context.may_run_code and value != before[name]):
+            # What only the command line may set is refused below.
+            complaint = setting_problem(name, value) if context.may_run_code else ineffective_setting(name)
+            if complaint is not None:
+                raise TarantulaError(complaint, fields={"settings": complaint})
     if context.may_run_code:
         return
     if (changed := privileged_change(settings, before)) is not None:
@@ -242,8 +247,8 @@ def copy(context: ServiceContext, name: str, new_name: str) -> None:
     _check_new_name(new_name)
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
-        harmless = {key: value for key, value in config.settings.items() if ineffective_setting(key) is not None}
-        _check_privileged_fields(context, config.model_dump(), {"settings": harmless, "notify": config.notify})
+        ignored = {key: value for key, value in config.settings.items() if is_ignored(key, value)}
+        _check_privileged_fields(context, config.model_dump(), {"settings": ignored, "notify": config.notify})
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 
@@ -276,8 +281,7 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
         for config in configs:
             if not session.scalar(select(exists().where(_has_name(config.name)))):
                 _check_new_name(config.name)
-            if not context.may_run_code:
-                _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
+            _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
             store(session, config)
     return names
 

@@ -93,7 +93,7 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
-    from tarantula.engine.blame import crawl_error
+    from tarantula.engine.blame import failed_component, failure_sentence, run_to_end
     from tarantula.spiders.streams import StreamsSpider
 
     spider_settings = Settings()
@@ -101,11 +101,12 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     spider_settings.setdict(settings, priority="cmdline")
     process = AsyncCrawlerProcess(spider_settings)
     crawler = process.create_crawler(StreamsSpider)
-    run = process.crawl(crawler, **arguments)
-    process.start()
-    restore_signal_handlers()
     # The event loop logs exceptions with tracebacks unless they are retrieved.
-    if (error := crawl_error(run)) is not None:
+    error = run_to_end(process, process.crawl(crawler, **arguments))
+    restore_signal_handlers()
+    if error is not None and failed_component(error, crawler.settings) is not None:
+        raise TarantulaError(failure_sentence(error, crawler.settings)) from error
+    if error is not None:
         raise error
     return None if process.bootstrap_failed else crawler.spider
 
