@@ -205,7 +205,7 @@ def export(
     """Write an item for deposit, complete with the bodies that are stored with earlier items."""
     with local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
-            items.record_export(context, urn, form)
+            items.record_export(context, urn, form, partial, str(output.absolute()) if output else None)
         try:
             exported = export_item(context.installation, context.database, urn, form, output, force, progress, partial)
         except IncompleteError as refusal:
