@@ -206,9 +206,12 @@ def contents(installation: Installation, urn: str) -> dict[str, Any]:
         for url, *values in session.execute(select(Document.url, *columns).where(own)):
             rows[url] = tuple(values)
         for document in session.scalars(select(Document).where(own).execution_options(yield_per=500)):
-            if (capture := capture_of(session, config.items, document)) is not None:
-                body = read_response(capture.path, capture.offset).body
-                bodies[document.url] = hashlib.sha256(body).hexdigest()
+            try:
+                if (capture := capture_of(session, config.items, document)) is not None:
+                    body = read_response(capture.path, capture.offset).body
+                    bodies[document.url] = hashlib.sha256(body).hexdigest()
+            except TarantulaError as error:
+                bodies[document.url] = str(error)
         complete = is_complete(item, fired_effects(item))
         ids = select(Document.id).where(own)
         links = session.scalar(select(func.count()).select_from(LinkRow).where(LinkRow.document_id.in_(ids)))
