@@ -29,6 +29,7 @@ from tarantula.cli.terminal import (
     Urn,
     Yes,
     console,
+    ending_early,
     exit_incomplete_if,
     local_time,
     print_omissions,
@@ -40,7 +41,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
-from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import RemovalPlan, remove_item
 from tarantula.services import items, validation
@@ -137,14 +138,11 @@ def convert(
     unaudited: Unaudited = False,
 ) -> None:
     """Build the mirror of an item, which can be browsed without a server, or build it again."""
-    try:
-        with local_context() as context, progress_bar(f"Converting {urn}") as progress:
-            if not unaudited:
-                items.record_conversion(context, urn)
-            made = convert_item(context.installation, context.database, urn, progress, live_requests)
-    except KeyboardInterrupt:
-        typer.echo(f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues.", err=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    unfinished = f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues."
+    with ending_early(unfinished), local_context() as context, progress_bar(f"Converting {urn}") as progress:
+        if not unaudited:
+            items.record_conversion(context, urn)
+        made = convert_item(context.installation, context.database, urn, progress, live_requests)
     if as_json:
         write_json(made.as_dict())
     else:
@@ -203,7 +201,8 @@ def export(
     unaudited: Unaudited = False,
 ) -> None:
     """Write an item for deposit, complete with the bodies that are stored with earlier items."""
-    with local_context() as context, ExportProgressDisplay() as progress:
+    nothing_written = f"Item {urn} is not exported, and nothing is left of the attempt. Run the command again."
+    with ending_early(nothing_written), local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
             items.record_export(context, urn, form)
         try:
@@ -232,7 +231,8 @@ def remove(
     unaudited: Unaudited = False,
 ) -> None:
     """Delete an item with everything that was collected and its exports, or continue an interrupted removal."""
-    with local_context() as context:
+    unfinished = f"The removal of {urn} is not complete. Run the command again."
+    with ending_early(unfinished), local_context() as context:
         if unaudited:
             lost = remove_item(context.installation, context.database, urn, force=force)
         else:
