@@ -104,7 +104,7 @@ def check_in_worker(language: str, expression: str, namespaces: tuple[tuple[str,
     except ParserLimitError as error:
         raise ValueError(
             Message(
-                "{expression!r} takes too long on a small document. Write a simpler one.", expression=expression[:80]
+                "{expression!r} takes too much time or memory. Write a simpler one.", expression=expression[:80]
             )
         ) from error
 
@@ -191,11 +191,12 @@ def _packed_offers(data: dict[str, Any], body: bytes) -> list[list[Any]]:
 def _check(data: dict[str, Any], body: bytes) -> None:
     from tarantula.streams.adapters.xml import check_xml_expression
     from tarantula.streams.selectors import check_css, check_xpath
+    from tarantula.streams.texts import check_pattern
 
     if data["language"] == "xml":
         check_xml_expression(data["expression"], dict(data["namespaces"]))
     else:
-        {"css": check_css, "xpath": check_xpath}[data["language"]](data["expression"])
+        {"css": check_css, "xpath": check_xpath, "regex": check_pattern}[data["language"]](data["expression"])
 
 
 def _search(data: dict[str, Any], body: bytes) -> Any:
