@@ -173,7 +173,9 @@ def test_ordinary_patterns_are_cheap(pattern: str) -> None:
     assert is_cheap_pattern(pattern)
 
 
-@pytest.mark.parametrize("pattern", [CATASTROPHIC, "(a|a)*b", r"(a)\1", "(?=a+)a", "a*" * 9, "(?:a+){5}", "a{1000}", "a{,9999}"])
+@pytest.mark.parametrize(
+    "pattern", [CATASTROPHIC, "(a|a)*b", r"(a)\1", "(?=a+)a", "a*" * 9, "(?:a+){5}", "a{1000}", "a{,9999}"]
+)
 def test_other_patterns_are_not_cheap(pattern: str) -> None:
     assert not is_cheap_pattern(pattern)
 
