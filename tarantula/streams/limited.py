@@ -32,6 +32,8 @@ IN_PROCESS_BYTES = 32 * 1024
 """Largest response that is read in this process."""
 IN_PROCESS_FEED_BYTES = 8 * 1024
 """The same for feeds, whose parser takes quadratic time."""
+IN_PROCESS_BYTES_OF = {"feed": IN_PROCESS_FEED_BYTES, "ical": -1}
+"""The same for adapters whose responses are not cheap because they are small. A rule of a calendar may never end."""
 PATTERN_SECONDS = 1.0
 """Time limit of all regular expressions of one response in this process."""
 _REQUEST_FIELDS = frozenset({"url", "variables", "headers", "body", "method", "steps"})
@@ -44,7 +46,7 @@ def needs_worker(source: SourceConfig, size: int) -> bool:
 
     if is_worker() or not _is_built_in(source.adapter):
         return False
-    return size > _in_process_bytes(source.adapter) or not has_cheap_expressions(source)
+    return _exceeds_process(source.adapter, size) or not has_cheap_expressions(source)
 
 
 def read_response(response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
@@ -115,12 +117,12 @@ def _is_built_in(adapter: str) -> bool:
     return type(adapter_named(adapter)).__module__.startswith("tarantula.streams.adapters.")
 
 
-def _in_process_bytes(adapter: str) -> int:
-    return IN_PROCESS_FEED_BYTES if adapter == "feed" else IN_PROCESS_BYTES
+def _exceeds_process(adapter: str, size: int) -> bool:
+    return size > IN_PROCESS_BYTES_OF.get(adapter, IN_PROCESS_BYTES)
 
 
 def _is_large(response: SourceResponse, adapter: str) -> bool:
-    return _is_built_in(adapter) and len(response.body) > _in_process_bytes(adapter)
+    return _is_built_in(adapter) and _exceeds_process(adapter, len(response.body))
 
 
 def _ask_about(response: SourceResponse, action: str, **data: Any) -> Any:

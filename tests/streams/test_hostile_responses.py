@@ -55,6 +55,12 @@ def stored(adapter: str, places: dict[str, dict[str, Any]], **options: Any) -> S
     return load_stored_source(values)
 
 
+ENDLESS_CALENDAR = (
+    "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:x\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20261118T100000Z\r\nSUMMARY:x\r\n"
+    "RRULE:FREQ=DAILY;INTERVAL=0\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n"
+)
+
+
 def limited(config: SourceConfig, body: str, kind: str = "") -> None:
     """Read a body; it is read, or its parser is stopped, within some seconds."""
     began = time.monotonic()
@@ -71,6 +77,14 @@ def test_markup_nested_in_a_feed_is_bounded() -> None:
     small = nested_feed(IN_PROCESS_FEED_BYTES // 8)
     read_response(SourceResponse(URL, small.encode(), "application/atom+xml", NOW), config, {})
     assert time.monotonic() - began < 3
+
+
+def test_a_calendar_is_read_in_a_worker_however_small_it_is() -> None:
+    config = source("ical", {"a": {"part": "summary"}})
+    assert needs_worker(config, 1)
+    limited(config, ENDLESS_CALENDAR, "text/calendar")
+    with pytest.raises(UnreadableResponse, match="recur too often"):
+        reading(config, ENDLESS_CALENDAR, None, "text/calendar")
 
 
 @pytest.mark.parametrize(
