@@ -98,16 +98,23 @@ def ask_worker(action: str, data: Mapping[str, Any], body: bytes = b"", seconds:
 @lru_cache(maxsize=4096)
 def check_in_worker(language: str, expression: str, namespaces: tuple[tuple[str, str], ...] = ()) -> None:
     """Validate an expensive expression; raise `ValueError` if it is invalid or takes too long."""
-    from tarantula.core.limited_worker import ParserLimitError
+    from tarantula.core.limited_worker import ParserFailedError, ParserLimitError
 
     data = {"language": language, "expression": expression, "namespaces": namespaces}
     try:
         ask_worker("check", data, seconds=CHECK_SECONDS)
-    except ParserLimitError as error:
+    except ParserFailedError as error:
+        # Such as an operator on values that it is not for.
         raise ValueError(
             Message(
-                "{expression!r} takes too much time or memory. Write a simpler one.", expression=expression[:80]
+                "{expression!r} cannot be evaluated: {error}.",
+                expression=expression[:80],
+                error=str(error).partition(": ")[2][:200],
             )
+        ) from error
+    except ParserLimitError as error:
+        raise ValueError(
+            Message("{expression!r} takes too much time or memory. Write a simpler one.", expression=expression[:80])
         ) from error
 
 

@@ -121,6 +121,8 @@ def test_invalid_expensive_expressions_have_the_same_message_as_others() -> None
         source("page", {"a": {"xpath": "count((//p)"}})
     with pytest.raises(TarantulaError, match="is not an XPath expression"):
         source("xml", {"a": {"xpath": "count((//p)"}})
+    with pytest.raises(TarantulaError, match="cannot be evaluated: xpath: a union of non-node-sets"):
+        source("page", {"a": {"xpath": "concat(string(/),string(/))|//*"}})
 
 
 @pytest.mark.parametrize(
