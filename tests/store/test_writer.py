@@ -168,7 +168,7 @@ def bodies_of(database: Database, folder: Path) -> dict[str, bytes]:
 def test_a_document_that_is_collected_twice_keeps_its_first_capture(
     run: Callable[[Scenario], Writer], database: Database, tmp_path: Path
 ) -> None:
-    """As after a database outage, when a collector gets a server back that it had lost with documents not yet stored."""
+    """As after an outage, when a collector gets a server back that it had lost with documents not yet stored."""
 
     async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
         await writer.discover([found("http://h/a"), found("http://h/b")])
