@@ -204,7 +204,7 @@ def export(
     nothing_written = f"Item {urn} is not exported, and nothing is left of the attempt. Run the command again."
     with ending_early(nothing_written), local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
-            items.record_export(context, urn, form)
+            items.record_export(context, urn, form, partial, str(output.absolute()) if output else None)
         try:
             exported = export_item(context.installation, context.database, urn, form, output, force, progress, partial)
         except IncompleteError as refusal:

@@ -39,7 +39,7 @@ from tarantula.publications.scrapy_settings import (
 )
 from tarantula.scope.scope import Scope
 from tarantula.services import machines
-from tarantula.services.context import ServiceContext
+from tarantula.services.context import ServiceContext, audited_changes
 from tarantula.services.notifications import check_notify
 from tarantula.store.server_settings import scope_of
 
@@ -148,7 +148,8 @@ def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
     config = read_config({**fields, "name": name})
     _check_privileged_fields(context, config.model_dump())
     _check_new_name(config.name)
-    with context.changing("publication.add", config.name) as session:
+    changes = audited_changes({}, _audited(config), SECRET_FIELDS)
+    with context.changing("publication.add", config.name, changes=changes) as session:
         registry.add_publication(session, config)
     return config.name
 
@@ -161,7 +162,7 @@ def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
         fields = restore_masked(fields, before)
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
         _check_privileged_fields(context, after, before)
-        changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
+        changes |= audited_changes(before, after, SECRET_FIELDS)
 
 
 def _check_privileged_fields(
@@ -277,11 +278,15 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
     configs = [_unsealed(context, config) for config in configs]
     names = [config.name for config in configs]
     store = registry.put_publication if replace else registry.add_publication
-    with context.changing("publication.import", ", ".join(names), replace=replace) as session:
+    changes = dict[str, Any]()
+    with context.changing("publication.import", ", ".join(names), replace=replace, changes=changes) as session:
         for config in configs:
-            if not session.scalar(select(exists().where(_has_name(config.name)))):
+            row = session.scalar(select(Publication).where(_has_name(config.name)))
+            if row is None:
                 _check_new_name(config.name)
             _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
+            before = {"base_url": row.base_url, **row.configuration} if row is not None else {}
+            changes[config.name] = audited_changes(before, _audited(config), SECRET_FIELDS)
             store(session, config)
     return names
 
@@ -407,12 +412,12 @@ def _has_name(name: str) -> Any:
     return Publication.name == name
 
 
+def _audited(config: PublicationConfig) -> dict[str, Any]:
+    return config.model_dump(mode="json", exclude={"name"})
+
+
 def _is_valid_name(name: str) -> bool:
     try:
         return bool(check_name(name))
     except ValueError:
         return False
-
-
-def _audited_change(field: str, before: Any, after: Any) -> Any:
-    return "changed" if field in SECRET_FIELDS else [before, after]
