@@ -105,7 +105,7 @@ async def _acquire(limiters: list[CapacityLimiter], ticket: object, held: list[C
 
 def _within_budget(seconds: float, call: Callable[[], Result]) -> Result:
     budget = current_budget()
-    # What a page reads before it is sent has less time than a request.
+    # The reads of a page before it is sent have less time than a request.
     if seconds == math.inf or (budget is not None and budget.left < seconds):
         return call()
     with time_budget(seconds):
