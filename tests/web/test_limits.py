@@ -174,18 +174,23 @@ def test_pages_that_wait_for_the_database_do_not_stop_others(
 ) -> None:
     """A page that reads before it is sent waits in a thread: the event loop goes on, and answers others."""
     account(postgresql_database)
-    with web_server() as place, ThreadPoolExecutor(1) as threads, psycopg2.connect(postgresql_url) as other:
-        with api_client(place.address) as client, api_client(place.address) as monitor:
-            assert client.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 303
-            for path in PAGES_THAT_READ_FIRST:
-                other.cursor().execute(f"LOCK TABLE {', '.join(LOCKED_TABLES)} IN ACCESS EXCLUSIVE MODE")
-                asked = threads.submit(client.get, path)
-                eventually(lambda: waiting_queries(postgresql_url))
-                assert monitor.get("/health").json()["database"] is True
-                # With the event loop held, the health check would have been answered after the page.
-                assert not asked.done(), path
-                other.rollback()
-                assert asked.result().status_code in (200, 404), path
+    with (
+        web_server() as place,
+        api_client(place.address) as client,
+        api_client(place.address) as monitor,
+        ThreadPoolExecutor(1) as threads,
+        psycopg2.connect(postgresql_url) as other,
+    ):
+        assert client.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 303
+        for path in PAGES_THAT_READ_FIRST:
+            other.cursor().execute(f"LOCK TABLE {', '.join(LOCKED_TABLES)} IN ACCESS EXCLUSIVE MODE")
+            asked = threads.submit(client.get, path)
+            eventually(lambda: waiting_queries(postgresql_url))
+            assert monitor.get("/health").json()["database"] is True
+            # With the event loop held, the health check would have been answered after the page.
+            assert not asked.done(), path
+            other.rollback()
+            assert asked.result().status_code in (200, 404), path
     other.close()
 
 
