@@ -176,10 +176,10 @@ def test_pages_that_wait_for_the_database_do_not_stop_others(
     account(postgresql_database)
     with (
         web_server() as place,
-        ThreadPoolExecutor(1) as threads,
-        psycopg2.connect(postgresql_url) as other,
         api_client(place.address) as client,
         api_client(place.address) as monitor,
+        ThreadPoolExecutor(1) as threads,
+        psycopg2.connect(postgresql_url) as other,
     ):
         assert client.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 303
         for path in PAGES_THAT_READ_FIRST:
