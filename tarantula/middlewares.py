@@ -1,8 +1,7 @@
 """Downloader middlewares (scope, robots.txt, politeness) and spider middlewares (batches of links).
 
-A page's links travel with their document, as one batch. For a spider middleware of a publication, which expects
-requests,
-the batch is unpacked in front of it, and packed again behind it.
+The links of a page are passed on with its document, as one batch. For a spider middleware that expects requests, the
+batch is unpacked before it, and packed again after it.
 """
 
 from __future__ import annotations
@@ -158,7 +157,7 @@ class RobotsMiddleware(Component):
 
 
 class PolitenessMiddleware(Component):
-    """Tells the frontier when a visit has ended and when the next one is allowed."""
+    """Records in the frontier when a visit has ended and when the next one is allowed."""
 
     def process_request(self, request: Request) -> None:
         # Last middleware before the network: a request that gets here is a visit.

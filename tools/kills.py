@@ -2,8 +2,8 @@
 
 ``python -m tools.kills --documents 20000 --kills 1000`` serves sites on loopback, collects them once undisturbed and
 once under two daemons (the second in a PID namespace of its own, which is another machine to Tarântula) whose
-processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Beside them run
-pages, a barrel and a gateway, a stream is read, and a person exports, verifies, indexes and takes backups, and
+processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Meanwhile the
+pages, a barrel and a gateway run, a stream is read, and a person exports, verifies, indexes and takes backups, and
 collects and removes items of a small publication whose later items need bodies of earlier ones. Strikes come at random
 moments, in a Poisson process. Then rows, bodies, mirrors, search results and exports of both are compared, the
 requests of both counted, and the logs searched for errors that the program calls its own. Exit code 1: they differ.
@@ -87,7 +87,7 @@ COLLECTING_SHARE = 0.7
 APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """Starts a process in a PID namespace of its own."""
 BUG = "bug of Tarântula"
-"""Part of the message of an error that nothing in the program expects."""
+"""Part of the message of an unexpected error."""
 
 
 class Site(LargeWeb):
@@ -351,7 +351,7 @@ class Disturbance:
         self.counts[f"PostgreSQL {mode} restart"] += 1
 
     def run(self) -> None:
-        """Strike as often as asked, with commands of a person beside the daemons; report progress."""
+        """Strike a given number of times, while a person runs commands next to the daemons; report progress."""
         commands: list[subprocess.Popen[str]] = []
         resumed: list[subprocess.Popen[str]] = []
         strike_at, looked_at = time.monotonic(), 0.0

@@ -35,7 +35,7 @@ def backup(
     generation: Generation = None,
     as_json: Json = False,
 ) -> None:
-    """Copy the database and the files of the home, while collections go on."""
+    """Copy the database and the files of the home, while collections continue."""
     if verify:
         _check(target, generation, as_json)
         return

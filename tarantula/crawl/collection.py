@@ -102,8 +102,8 @@ class ItemControl:
     def _follow_egress(self, connection: Connection, policy: EgressPolicy) -> None:
         """Permit the addresses of servers that were accepted meanwhile."""
         if policy != self.egress:
-            told = policy.describe().as_data()
-            connection.execute(update(Item).where(Item.id == self._item_id).values(egress=told))
+            described = policy.describe().as_data()
+            connection.execute(update(Item).where(Item.id == self._item_id).values(egress=described))
             self.egress = policy
 
     def _count_requests(self, connection: Connection, limited: set[str]) -> None:

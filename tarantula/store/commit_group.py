@@ -203,7 +203,7 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         return monotonic() < self._closing_at + CLOSING_SECONDS
 
     def _wait_for_space(self, error: TarantulaError) -> bool:
-        """Wait a moment after a disk was found full; return whether to try again. The heartbeat goes on."""
+        """Wait a moment after a disk was found full; return whether to try again. The heartbeat continues."""
         if self._waits_for is None:
             self._waits_for = getattr(error, "shortage", Shortage.DISK)
             logger.warning("%s Requests pause meanwhile; no document is lost.", error)

@@ -128,7 +128,7 @@ class WarcWriter:
     def write_revisit(self, exchange: Exchange, digest: str, earlier: PreviousCapture) -> StoredRecord:
         """Append a revisit record for a response whose body an earlier record has.
 
-        Its request follows, unless the same one is beside the earlier record. So does the head of a 304 response.
+        Its request follows, unless the same one is stored with the earlier record. So does the head of a 304 response.
         """
         self._prepare_file(exchange)
         revisit_id = self._new_id()
@@ -200,7 +200,7 @@ class WarcWriter:
             raise self._failure
         self._file = self._with_space(self._directory, self._create)
         with write_errors(self._directory):
-            # The lock tells `tarantula.store.warc_repair` that the file is in use.
+            # The lock shows `tarantula.store.warc_repair` that the file is in use.
             fcntl.flock(self._file, fcntl.LOCK_EX)
         # The file, the folder ``archive`` and the folder of the item may be new.
         for directory in (self._directory, *self._directory.parents[:2]):

@@ -50,7 +50,7 @@ class BusyError(TarantulaError):
 
 
 class TooManyRequestsError(TarantulaError):
-    """An account or an address has made too many requests, or has too many under way."""
+    """An account or an address has made too many requests, or has too many running."""
 
     def __init__(self, template: str, seconds: int, number: int = 0) -> None:
         super().__init__(template, seconds=seconds, number=number)
@@ -256,7 +256,7 @@ class RequestLimits:
         most = self.at_a_time * factor
         if self._running[who] >= most:
             raise TooManyRequestsError(
-                "{number} requests of this kind are under way. Wait until one has ended.",
+                "{number} requests of this kind are running. Wait until one has ended.",
                 self.EVENT_SECONDS,
                 number=most,
             )

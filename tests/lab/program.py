@@ -412,7 +412,7 @@ SCENARIOS: dict[str, Scenario] = {
     "notifications of a reader": lambda: notify_as(Role.READER),
     "notifications of a curator": lambda: notify_as(Role.CURATOR),
 }
-"""What is done in the laboratory, by its name."""
+"""Scenarios of the laboratory by name."""
 RENDERING: dict[str, Scenario] = {
     "browser": lambda: crawl("http://public.test/rendered", render=True, depth=0),
     "browser leaving": lambda: crawl("http://public.test/leaving", render=True, depth=0),

@@ -168,7 +168,7 @@ def test_streams_follow_neither_a_name_nor_a_redirect_inside(laboratory: dict[st
 
 
 def test_logins_at_a_provider(laboratory: dict[str, Any]) -> None:
-    """What a provider names as its endpoints is connected to only at public addresses."""
+    """Endpoints that a provider names are connected to only at public addresses."""
     assert connections(laboratory, "provider") == tcp("93.184.1.1", port=443)
     result = laboratory["provider"]["result"]
     assert len(result) == 6

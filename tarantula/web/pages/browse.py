@@ -70,7 +70,7 @@ CHANGE_LABELS = {
     DocumentChange.GONE: mark("The previous item has it, this one does not."),
 }
 PANEL_LABELS = {"m": mark("About"), "b": mark("Previous item"), "c": mark("Differences"), "l": mark("Review first")}
-"""Panels beside the page, by keyboard shortcut."""
+"""Panels next to the page, by keyboard shortcut."""
 
 
 class BrowsePanels:
