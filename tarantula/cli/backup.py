@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula.cli.terminal import Json, local_time, progress_bar, write_json
+from tarantula.cli.terminal import Json, ending_early, local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.termination import EXIT_INCOMPLETE
@@ -41,7 +41,8 @@ def backup(
         return
     if generation is not None:
         raise TarantulaError("--generation chooses a backup to check: give it together with --verify.")
-    with local_context() as context, progress_bar("Copying") as progress:
+    unfinished = "The backup is not complete. The same command continues with what is missing."
+    with ending_early(unfinished), local_context() as context, progress_bar("Copying") as progress:
         made = service.back_up(context, target, with_mirrors=with_mirrors, keep=keep, progress=progress)
     if as_json:
         write_json(made.as_dict())
@@ -71,7 +72,10 @@ def restore(
         return
     given = {"home": home, "database_url": database_url}
     installation = Config(**{name: value for name, value in given.items() if value is not None})
-    with progress_bar("Restoring") as progress:
+    with (
+        ending_early("The restore is not complete. The same command continues it."),
+        progress_bar("Restoring") as progress,
+    ):
         restored = service.restore_backup(installation, source, generation, progress)
     not_built: list[str] = []
     if rebuild:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.filesize import decimal
@@ -16,7 +16,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 
 from tarantula.archive.export.exporter import ExportFormat, ExportResult, export_item, missing_list_of
 from tarantula.archive.export.records import ExportProgress
-from tarantula.archive.mirror.conversion import convert_item
+from tarantula.archive.mirror.conversion import MirrorResult, convert_item
 from tarantula.archive.omissions import MISSING_LIST, IncompleteError
 from tarantula.archive.quality.baseline import BaselineComparison, Vanished
 from tarantula.archive.quality.indicators import Indicators
@@ -29,6 +29,7 @@ from tarantula.cli.terminal import (
     Urn,
     Yes,
     console,
+    ending_early,
     exit_incomplete_if,
     local_time,
     print_omissions,
@@ -40,7 +41,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
-from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import RemovalPlan, remove_item
 from tarantula.services import items, validation
@@ -133,18 +134,22 @@ def convert(
             help="Whether its pages may load from the web what was not collected; default as its publication.",
         ),
     ] = None,
+    partial: Annotated[
+        bool, typer.Option("--partial", help="Also replace a mirror that has more of the documents.")
+    ] = False,
     as_json: Json = False,
     unaudited: Unaudited = False,
 ) -> None:
     """Build the mirror of an item, which can be browsed without a server, or build it again."""
-    try:
-        with local_context() as context, progress_bar(f"Converting {urn}") as progress:
-            if not unaudited:
-                items.record_conversion(context, urn)
-            made = convert_item(context.installation, context.database, urn, progress, live_requests)
-    except KeyboardInterrupt:
-        typer.echo(f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues.", err=True)
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    unfinished = f"Item {urn} is not converted yet. `tarantula item convert {urn}` continues."
+    with ending_early(unfinished), local_context() as context, progress_bar(f"Converting {urn}") as progress:
+        if not unaudited:
+            items.record_conversion(context, urn)
+        try:
+            made = convert_item(context.installation, context.database, urn, progress, live_requests, partial)
+        except IncompleteError as refusal:
+            _show_refusal(MirrorResult.refused(urn, refusal.omissions).as_dict(), refusal, as_json)
+            raise typer.Exit(EXIT_INCOMPLETE) from None
     if as_json:
         write_json(made.as_dict())
     else:
@@ -203,13 +208,16 @@ def export(
     unaudited: Unaudited = False,
 ) -> None:
     """Write an item for deposit, complete with the bodies that are stored with earlier items."""
-    with local_context() as context, ExportProgressDisplay() as progress:
+    nothing_written = f"Item {urn} is not exported, and nothing is left of the attempt. Run the command again."
+    with ending_early(nothing_written), local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
             items.record_export(context, urn, form, partial, str(output.absolute()) if output else None)
         try:
             exported = export_item(context.installation, context.database, urn, form, output, force, progress, partial)
         except IncompleteError as refusal:
-            _show_refusal(urn, form, refusal, as_json)
+            missing = refusal.omissions
+            nothing = ExportResult(urn, form, "", 0, {}, [one.reason for one in missing], missing)
+            _show_refusal(nothing.as_dict(), refusal, as_json)
             raise typer.Exit(EXIT_INCOMPLETE) from None
     if as_json:
         write_json(exported.as_dict())
@@ -232,7 +240,8 @@ def remove(
     unaudited: Unaudited = False,
 ) -> None:
     """Delete an item with everything that was collected and its exports, or continue an interrupted removal."""
-    with local_context() as context:
+    unfinished = f"The removal of {urn} is not complete. Run the command again."
+    with ending_early(unfinished), local_context() as context:
         if unaudited:
             lost = remove_item(context.installation, context.database, urn, force=force)
         else:
@@ -318,11 +327,10 @@ def _print_decision(decision: ItemDecision) -> None:
     print(f"{decision.urn} is {decision.validation}, decided by {decision.by}.")
 
 
-def _show_refusal(urn: str, form: str, refusal: IncompleteError, as_json: bool) -> None:
+def _show_refusal(nothing: dict[str, Any], refusal: IncompleteError, as_json: bool) -> None:
+    """Print what could not be read; *nothing* has the keys of a result."""
     if as_json:
-        missing = refusal.omissions
-        nothing = ExportResult(urn, form, "", 0, {}, [one.reason for one in missing], missing)
-        write_json({**nothing.as_dict(), "path": None})
+        write_json({**nothing, "path": None})
     else:
         print_omissions(refusal.omissions)
     typer.echo(str(refusal), err=True)

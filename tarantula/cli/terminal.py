@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ from rich.table import Table
 from tarantula.archive.omissions import Omission
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole, escape_line
-from tarantula.core.termination import EXIT_INCOMPLETE
+from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, raise_on_sigterm
 
 MAX_PRINTED = 20
 """Maximum number of omissions printed; ``--json`` prints all."""
@@ -131,6 +132,20 @@ def progress_bar(title: str) -> Iterator[ProgressFunction]:
     """Show a progress bar on a terminal; yields the function to call with the done and the total number."""
     with progress_phases() as phase:
         yield phase(title)
+
+
+@contextmanager
+def ending_early(message: str) -> Iterator[None]:
+    """On Ctrl-C or SIGTERM, let the body clean up, then print a message and exit with code 130 or 143."""
+    before = signal.getsignal(signal.SIGTERM)
+    raise_on_sigterm()
+    try:
+        yield
+    except KeyboardInterrupt as ending:
+        typer.echo(message, err=True)
+        raise typer.Exit(EXIT_TERMINATED if isinstance(ending, Terminated) else EXIT_INTERRUPTED) from None
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def read_text(file: Path) -> str:

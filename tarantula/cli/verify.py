@@ -13,11 +13,11 @@ from rich.filesize import decimal
 
 from tarantula.archive.damage import DamagedBody
 from tarantula.archive.fixity import ItemCheck, ReadRate, no_limit
-from tarantula.cli.terminal import Json, console, progress_phases, table, write_json
+from tarantula.cli.terminal import Json, console, ending_early, progress_phases, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole
-from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.core.times import parse_duration, parse_moment
 from tarantula.services import fixity
 from tarantula.services.context import local_context
@@ -48,20 +48,12 @@ def verify(
     """Read the stored files of items back, and compare them with the database."""
     begin = datetime.now(UTC)
     limiter = ReadRate(rate) if rate else no_limit
-    try:
-        with local_context() as context, progress_phases() as phase:
-            results = fixity.verify(
-                context, urns or (), _moment(since, begin), limiter, lambda urn: phase(f"Verifying {urn}"), full
-            )
-            damage = {one.urn: fixity.item_damage(context, one.urn) for one in results if one.lost_bodies}
-    except KeyboardInterrupt:
-        moment = (since and _moment(since, begin)) or begin
-        typer.echo(
-            f"Not all files were read. Continue with `tarantula verify {' '.join([*(urns or ()), ''])}"
-            f"--since {moment.isoformat(timespec='seconds')}`.",
-            err=True,
-        )
-        raise typer.Exit(EXIT_INTERRUPTED) from None
+    known = _moment(since, begin)
+    again = " ".join(["tarantula verify", *(urns or ()), "--since", (known or begin).isoformat(timespec="seconds")])
+    unfinished = f"Not all files were read. Continue with `{again}`."
+    with ending_early(unfinished), local_context() as context, progress_phases() as phase:
+        results = fixity.verify(context, urns or (), known, limiter, lambda urn: phase(f"Verifying {urn}"), full)
+        damage = {one.urn: fixity.item_damage(context, one.urn) for one in results if one.lost_bodies}
     if as_json:
         write_json([_as_dict(one, damage.get(one.urn, [])) for one in results])
     else:

@@ -415,7 +415,8 @@ def _convert(installation: Config, database: Database, urn: str, progress: Progr
         if item.refreshes_id is not None:
             # The supervisor may have ended it at its deadline, when no collector was running to write the index.
             write_item_indexes(session, item, installation.items / urn)
-    made = convert_item(installation, database, urn, progress) if wants_conversion else None
+    # A mirror that there is already is of an earlier state of the item.
+    made = convert_item(installation, database, urn, progress, partial=True) if wants_conversion else None
     indicators = _compute_indicators(database, urn)
     if made is not None:
         indicators = replace(indicators, mirror=MirrorContents.of(made.documents, made.skipped))

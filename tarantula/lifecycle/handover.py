@@ -23,13 +23,15 @@ from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError
 from tarantula.core.files import sync_path
 from tarantula.core.states import ItemState
+from tarantula.core.urls import key_of
 from tarantula.models import BodyDamage, Document, InheritedRecord, Item
 from tarantula.store.bulk import chunks
 from tarantula.store.cdxj import REFERRING_TABLES, write_item_indexes
 from tarantula.store.errors import write_errors
 from tarantula.store.homes import check_home
+from tarantula.store.warc_check import DamagedFile, StoredPosition, check_record
 from tarantula.store.warc_files import files_of_item, register_files, summarize_file
-from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record
+from tarantula.store.warc_reader import DamagedRecord, copy_bytes, end_of_record, open_record, unreadable_record
 
 RECORDS_PER_QUERY = 1000
 ROWS_PER_TRANSACTION = 1000
@@ -172,9 +174,26 @@ def _by_file(
 
 
 def _ends(source: BinaryIO, row: Any) -> tuple[int, int | None]:
-    """Return the end offsets of a record, and of the record of the rendered page if there is one."""
-    rendered = row.rendered_offset
-    return end_of_record(source, row.warc_offset), end_of_record(source, rendered) if rendered is not None else None
+    """Check a record; return its end offset, and that of the record of the rendered page if there is one.
+
+    Raise DamagedRecord if it is not the record of the row with the body of the row: then it must not be kept as such.
+    """
+    rendered, digest = row.rendered_offset, (row.digest or "").encode()
+    own = StoredPosition(row.warc_offset, row.warc_length or 0, row.id, key_of(row.url), digest)
+    try:
+        end = own.offset + check_record(source, own)
+        if rendered is None:
+            return end, None
+        return end, rendered + check_record(source, own._replace(offset=rendered, length=0, digest=b""))
+    except DamagedFile as damage:
+        raise DamagedRecord(
+            "{file} has no complete record at offset {offset}: {error}.",
+            file=source.name,
+            offset=row.warc_offset,
+            error=str(damage).rstrip("."),
+        ) from damage
+    except OSError as error:
+        raise unreadable_record(source.name, row.warc_offset, error) from error
 
 
 class _NewFile:

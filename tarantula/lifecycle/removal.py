@@ -45,7 +45,7 @@ from tarantula.store.journal import JournalKind, append_item_to_journal
 from tarantula.store.listings import find_item
 
 DOCUMENTS_PER_QUERY = 1000
-ROWS_PER_TRANSACTION = 20_000
+ROWS_PER_TRANSACTION = 10_000
 """Rows that a transaction deletes; the links of one document are deleted together, however many there are."""
 MAX_NAMES_IN_MESSAGE = 10
 

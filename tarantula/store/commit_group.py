@@ -356,6 +356,8 @@ class CommitResult:
     """Servers that other collectors or the stream reader need, or that exceed the fair share."""
     refilled: list[list[FrontierEntry]] = field(default_factory=list)
     """One list per refill request, in the same order."""
+    unwritten: Set[int] = frozenset()
+    """Documents whose outcome does not count, because another visit has collected them meanwhile."""
     work_left: bool = True
     """Whether any document of the item waits or is being collected, by any collector."""
 

@@ -113,10 +113,11 @@ def _damage_at(file: BinaryIO, offset: int) -> Iterator[None]:
             "{file} has no complete record at offset {offset}: {error}.", file=file.name, offset=offset, error=error
         ) from error
     except OSError as error:
-        raise _unreadable(file.name, offset, error) from error
+        raise unreadable_record(file.name, offset, error) from error
 
 
-def _unreadable(path: object, offset: int, error: OSError) -> UnreadableRecord:
+def unreadable_record(path: object, offset: int, error: OSError) -> UnreadableRecord:
+    """Return the error for a record that the system cannot read."""
     return UnreadableRecord(
         "{path} cannot be read at offset {offset}: {error}.", path=path, offset=offset, error=error.strerror
     )
@@ -157,7 +158,7 @@ def open_record(path: Path, offset: int) -> BufferedReader:
     try:
         file = path.open("rb")
     except OSError as error:
-        raise _unreadable(path, offset, error) from error
+        raise unreadable_record(path, offset, error) from error
     file.seek(offset)
     return file
 

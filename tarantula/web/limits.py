@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tarantula.accounts.roles import Person
 from tarantula.core.config import Config
 from tarantula.core.connection_limits import client_network
-from tarantula.core.deadlines import TimeBudgetError, time_budget
+from tarantula.core.deadlines import TimeBudgetError, current_budget, time_budget
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
 from tarantula.web.i18n import LANGUAGE_COOKIE, _, language, negotiate_language, set_language
 from tarantula.web.middleware import templates_with_nonces
@@ -104,7 +104,9 @@ async def _acquire(limiters: list[CapacityLimiter], ticket: object, held: list[C
 
 
 def _within_budget(seconds: float, call: Callable[[], Result]) -> Result:
-    if seconds == math.inf:
+    budget = current_budget()
+    # The reads of a page before it is sent have less time than a request.
+    if seconds == math.inf or (budget is not None and budget.left < seconds):
         return call()
     with time_budget(seconds):
         return call()

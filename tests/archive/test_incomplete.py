@@ -7,13 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import event, select
 
 from tarantula.archive.mirror.conversion import MAX_MISSING_ROWS, convert_item
+from tarantula.archive.quality.indicators import store_indicators
 from tarantula.cli.terminal import MAX_PRINTED
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.models import Document
+from tarantula.store.listings import find_item, fired_effects
 from tests.support.command_result import Tarantula
 from tests.support.mirrors import page, store
 
@@ -78,7 +80,7 @@ def test_a_repaired_item_is_complete_again(
     kept = path.read_bytes()
     assert len(convert_item(database_config, database, urn).skipped) == len(lost)
     path.unlink()
-    everything = convert_item(database_config, database, urn)
+    everything = convert_item(database_config, database, urn, partial=True)
     assert (everything.documents, {one.cause for one in everything.skipped}) == (0, {"missing"})
     path.write_bytes(kept)
     with database.session() as session:
@@ -87,6 +89,58 @@ def test_a_repaired_item_is_complete_again(
     assert tarantula("item", "convert", urn).code == 0
     assert not (database_config.archived / urn / "missing.csv").exists()
     assert json.loads(tarantula("item", "show", urn, "--json").out)["complete"] is True
+
+
+def test_a_mirror_is_not_replaced_by_one_that_has_less(
+    database: Database, database_config: Config, tarantula: Tarantula, cut: tuple[str, list[str], Path]
+) -> None:
+    """The files may be away for a moment only, or the mirror all that is left of them."""
+    urn, lost, path = cut
+    convert_item(database_config, database, urn)
+    mirror = database_config.archived / urn
+    before = {one: one.read_bytes() for one in sorted(mirror.rglob("*")) if one.is_file()}
+    shown = tarantula("item", "show", urn, "--json").out
+    path.rename(path.with_suffix(".away"))
+    refused = tarantula("item", "convert", urn)
+    assert (refused.code, refused.out) == (3, "")
+    assert f"The mirror of {urn} was not replaced: the new one would have 10 copies less than it" in refused.err
+    said = json.loads(tarantula("item", "convert", urn, "--json").out)
+    assert (said["path"], len(said["skipped"])) == (None, NUMBER + 1)
+    assert {one: one.read_bytes() for one in sorted(mirror.rglob("*")) if one.is_file()} == before
+    assert [one.name for one in database_config.archived.iterdir()] == [urn]
+    assert tarantula("item", "show", urn, "--json").out == shown
+    path.with_suffix(".away").rename(path)
+    assert len(convert_item(database_config, database, urn).skipped) == len(lost)
+    path.unlink()
+    assert tarantula("item", "convert", urn, "--partial").code == 3
+    assert not (mirror / "web").exists()
+
+
+def test_an_item_is_not_complete_from_the_moment_when_its_mirror_is_not(
+    database: Database, database_config: Config, cut: tuple[str, list[str], Path]
+) -> None:
+    """The process may be killed between the renaming and the next transaction."""
+    urn, lost, _ = cut
+    mirror = database_config.archived / urn
+
+    class Killed(Exception):
+        pass
+
+    def kill(_connection: object) -> None:
+        if mirror.exists():
+            raise Killed
+
+    with database.session() as session:
+        store_indicators(session, find_item(session, urn))
+    event.listen(database.engine, "begin", kill)
+    with pytest.raises(Killed):
+        convert_item(database_config, database, urn)
+    event.remove(database.engine, "begin", kill)
+    with database.reading() as session:
+        item = find_item(session, urn)
+        assert item.indicators is not None
+        assert item.indicators["mirror"]["missing"] == len(lost)
+        assert fired_effects(item) == ["incomplete"]
 
 
 def test_an_export_of_it_is_refused(

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, make_url, select
+from sqlalchemy import event, func, make_url, select
 
+from tarantula.archive.export.exporter import export_item
+from tarantula.archive.fixity import verify_item
+from tarantula.archive.mirror.conversion import convert_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
+from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.core.termination import EXIT_TERMINATED
+from tarantula.lifecycle.removal import remove_item
 from tarantula.models import Collector, Server
 from tarantula.search.index.storage import SearchIndex
 from tarantula.search.index.updater import index_folder
+from tarantula.store.backup.backup import back_up
+from tarantula.store.backup.target import BackupDirectory
 from tarantula.store.commit_group import CLOSING_SECONDS
 from tarantula.store.database import open_database
 from tests.sites.drawing import page
 from tests.sites.large import LargeWeb
 from tests.sites.server import Answer, Web
+from tests.support.archived_items import SENT, archive
 from tests.support.barrels import arrive, new_item, start_barrel, start_gateway
 from tests.support.crawls import SCRAPY, TARANTULA, describe, log_until, only_item, run, start, states, wait_until
 from tests.support.faulty_components import WaitsForFile
+from tests.support.item_contents import bodies, urns
 from tests.support.postgresql import CutNetwork, OwnPostgresql
 from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client
@@ -61,6 +72,60 @@ def restart(server: OwnPostgresql, database: Database, seconds: float = 3.0) -> 
     server.stop()
     time.sleep(seconds)
     server.start()
+
+
+def verify(config: Config, database: Database, urn: str) -> None:
+    assert verify_item(config, database, urn).is_whole
+
+
+def convert(config: Config, database: Database, urn: str) -> None:
+    assert convert_item(config, database, urn).skipped == []
+
+
+def export(config: Config, database: Database, urn: str) -> None:
+    assert export_item(config, database, urn, "wacz", force=True).missing == []
+
+
+def back_up_all(config: Config, database: Database, _urn: str) -> None:
+    assert back_up(config, database, BackupDirectory(config.home.parent / "backup")).problems == []
+
+
+WORKS: dict[str, tuple[Callable[[Config, Database, str], object], range]] = {
+    "removal": (remove_item, range(1, 24, 4)),
+    "verification": (verify, range(1, 6)),
+    "conversion": (convert, range(1, 10, 2)),
+    "export": (export, range(1, 4)),
+    "backup": (back_up_all, range(1, 3)),
+}
+"""Work on an item, and the numbers of the transactions before which the server stops."""
+
+
+@pytest.mark.parametrize("work", WORKS)
+def test_work_that_loses_the_database_says_so_and_is_done_again(
+    server: OwnPostgresql, database: Database, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config()
+    monkeypatch.setenv("PATH", f"{server.programs}{os.pathsep}{os.environ['PATH']}")
+    do, moments = WORKS[work]
+    for moment in moments:
+        first = archive(database, config, months=2 * moment)
+        second = archive(database, config, after=first, months=2 * moment + 1)
+        left = count(1)
+
+        def stop_before(_connection: object, left: Iterator[int] = left, moment: int = moment) -> None:
+            if next(left) == moment:
+                server.stop()
+
+        event.listen(database.engine, "begin", stop_before)
+        with pytest.raises(DatabaseUnreachableError):
+            do(config, database, first)
+        event.remove(database.engine, "begin", stop_before)
+        assert next(left) > moment, "the work has fewer transactions"
+        server.start()
+        database.engine.dispose()
+        do(config, database, first)
+        assert len(bodies(database, config, second)) == len(SENT)
+        assert (first in urns(database)) is (work != "removal")
 
 
 def test_a_daemon_and_its_collector_say_so_once_and_go_on(

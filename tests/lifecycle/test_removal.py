@@ -106,7 +106,7 @@ def test_handed_over_files_are_registered(database: Database, database_config: C
     assert row.records == 5
 
 
-@pytest.mark.parametrize("harm", ["missing", "damaged"])
+@pytest.mark.parametrize("harm", ["missing", "damaged", "another record"])
 def test_nothing_is_removed_if_a_needed_body_cannot_be_read(
     database: Database, database_config: Config, tarantula: Tarantula, harm: str
 ) -> None:
@@ -118,8 +118,13 @@ def test_nothing_is_removed_if_a_needed_body_cannot_be_read(
         (path,) = files(config, first)
         path.rename(path.with_suffix(".away"))
         unreadable = 4
-    else:
+    elif harm == "damaged":
         path = _damage_record(config, broken, first)
+        unreadable = 1
+    else:
+        (path,) = files(config, first)
+        with database.session() as session:
+            session.execute(update(Document).where(Document.id == broken.id).values(url=f"{BASE}other"))
         unreadable = 1
     rows = {table.name: _rows(database, table) for table in Base.metadata.sorted_tables if table.name != "audit"}
     refused = tarantula("item", "remove", first, "--yes")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from abc import ABC, abstractmethod
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -23,7 +25,7 @@ from tarantula.archive.withheld_files import apply_to_item, referring_items
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, WithheldError
-from tarantula.core.files import sync_path
+from tarantula.core.files import file_lock, sync_path
 from tarantula.core.messages import Message
 from tarantula.core.registry import Registry, named_component_paths
 from tarantula.core.states import ItemState
@@ -34,6 +36,8 @@ from tarantula.store.homes import require_files
 from tarantula.store.listings import find_item
 from tarantula.store.withholding import documents_of, spellings, withheld_urls
 
+LOCK_SUFFIX = ".lock"
+"""End of the name of a file that is locked while an export is written."""
 UNFINISHED_STATES = frozenset({ItemState.WAITING, ItemState.COLLECTING})
 WITHHOLDING_POLICY = (
     "Records of URLs that are taken down, or under embargo when the export was written, are left out. "
@@ -95,7 +99,8 @@ def existing_exports(installation: Config, urn: str) -> list[Path]:
     formats, folder = export_formats(installation), installation.home / "exports"
     names = {f"{urn}{formats.load(name).suffix}" for name in formats}
     names |= {missing_list_of(folder / name).name for name in names}
-    unfinished = (path for name in names for path in folder.glob(f".{escape(name)}-*"))
+    patterns = [f".{escape(name)}{end}" for name in names for end in ("-*", LOCK_SUFFIX)]
+    unfinished = (path for pattern in patterns for path in folder.glob(pattern))
     return sorted([*(path for name in names if (path := folder / name).exists()), *unfinished])
 
 
@@ -153,7 +158,7 @@ def export_item(
                 "{path} exists already. Replace it with --force, or name another with --output.", path=path
             )
         path.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
+        with _alone(path), TemporaryDirectory(prefix=f".{path.name}-", dir=path.parent) as scratch:
             written = Path(scratch, path.name)
             contents = exporter.write(session, installation, item, written, Path(scratch), progress)
             _check_still_shown(session, database, urn)
@@ -166,6 +171,17 @@ def export_item(
         sync_path(path.parent)
     reasons = [omission.reason for omission in missing]
     return ExportResult(urn, str(format_name), str(path), size, contents, reasons, missing, progress.withheld)
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time write an export; remove what earlier ones left that were killed."""
+    with file_lock(path.with_name(f".{path.name}{LOCK_SUFFIX}"), remove=True) as is_free:
+        if not is_free:
+            raise ConflictError("Another process is writing {path}. Wait until that is done.", path=path)
+        for left in path.parent.glob(f".{escape(path.name)}-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
 
 
 def _check_still_shown(session: Session, database: Database, urn: str) -> None:

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 from rich.filesize import decimal
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from tarantula.archive.mirror.copier import ConversionState, CopierPool, MirrorWorkspace, PendingCopies
-from tarantula.archive.mirror.paths import CopyIndex
+from tarantula.archive.mirror.paths import COPIES_FOLDER, CopyIndex
 from tarantula.archive.mirror.plan import (
     DOCUMENTS_PER_BATCH,
     CopyTasks,
@@ -24,7 +25,7 @@ from tarantula.archive.mirror.plan import (
     load_copies,
     make_mirror_plan,
 )
-from tarantula.archive.omissions import MISSING_LIST, Omission, as_csv
+from tarantula.archive.omissions import MISSING_LIST, IncompleteError, Omission, as_csv
 from tarantula.archive.quality.indicators import MirrorContents, store_mirror_contents
 from tarantula.archive.quality.report import ItemReport, make_report
 from tarantula.archive.withheld_files import apply_to_item
@@ -82,6 +83,11 @@ class MirrorResult:
     withheld: int
     """Number of documents in whose place there is a notice, because their URL is withheld."""
 
+    @classmethod
+    def refused(cls, urn: str, skipped: list[Omission]) -> Self:
+        """Return the result of a conversion that replaced nothing."""
+        return cls(urn, Path(), 0, 0, 0, skipped, 0.0, 0)
+
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON; the keys are a stable interface."""
         return {**asdict(self), "path": str(self.path), "skipped": [one._asdict() for one in self.skipped]}
@@ -93,10 +99,12 @@ def convert_item(
     urn: str,
     progress: ProgressCallback = ignore_progress,
     live_requests: bool | None = None,
+    partial: bool = False,
 ) -> MirrorResult:
     """Build the mirror of an item in ``archived/<urn>`` below the home, replacing an existing one when complete.
 
-    Documents that cannot be read are left out and listed in the result. An interrupted conversion is resumed.
+    Documents that cannot be read are left out and listed in the result. An interrupted conversion is resumed. An
+    existing mirror that has more of them is not replaced, and `IncompleteError` raised, unless *partial*.
     *live_requests* replaces the setting of the publication: whether pages load what has no copy from the web.
     """
     began = monotonic()
@@ -110,13 +118,44 @@ def convert_item(
         conversion = _Converter(installation, database, urn, workspace, live_requests)
         state = conversion.run(progress)
         skipped, withheld = conversion.write_index()
+        contents = MirrorContents.of(state.documents, skipped)
+        if skipped:
+            if not partial:
+                _check_replaceable(workspace, urn, skipped)
+            # Before it is in place: if this process ends there, the item must not count as complete.
+            _store_contents(database, urn, contents)
         workspace.finish()
         # A URL may have been withheld or released since its copy was written.
         apply_to_item(installation, database, urn)
-    with database.session() as session:
-        store_mirror_contents(session, lock_item(session, urn), MirrorContents.of(state.documents, skipped))
+    _store_contents(database, urn, contents)
     seconds = round(monotonic() - began, 3)
     return MirrorResult(urn, workspace.mirror, state.documents, state.changed, state.bytes, skipped, seconds, withheld)
+
+
+def _check_replaceable(workspace: MirrorWorkspace, urn: str, skipped: Sequence[Omission]) -> None:
+    """Discard the new mirror and raise an error if the present one has more files: it may be all that is left."""
+    lost = _count_files(workspace.mirror) - _count_files(workspace.folder)
+    if lost <= 0:
+        return
+    workspace.discard()
+    raise IncompleteError(
+        Message(
+            "The mirror of {urn} was not replaced: the new one would have {count:,} copies less than it, because "
+            "documents cannot be read. Repair the files and convert again, or replace it with --partial.",
+            urn=urn,
+            count=lost,
+        ),
+        skipped,
+    )
+
+
+def _count_files(folder: Path) -> int:
+    return sum(len(names) for _, _, names in os.walk(folder / COPIES_FOLDER))
+
+
+def _store_contents(database: Database, urn: str, contents: MirrorContents) -> None:
+    with database.session() as session:
+        store_mirror_contents(session, lock_item(session, urn), contents)
 
 
 def _check_is_collected(item: Item) -> None:

@@ -253,6 +253,11 @@ class MirrorWorkspace:
             for entry in self.folder.iterdir():
                 shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
+    def discard(self) -> None:
+        """Delete the folder."""
+        with write_errors(self.folder):
+            shutil.rmtree(self.folder)
+
     def save(self, state: ConversionState) -> None:
         """Store the progress."""
         path = self.folder / STATE_FILE

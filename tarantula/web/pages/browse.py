@@ -298,11 +298,12 @@ class ItemBrowser:
 
 
 @page("/items/{urn}/browse", mark("Browse"))
-def browse_page(context: ServiceContext, urn: str, document: str = "") -> None:
+async def browse_page(context: ServiceContext, urn: str, document: str = "") -> None:
     """Show the pages of an item, starting with the given document or the base document."""
     heading(_("Browse {urn}", urn=urn))
     item_navigation(urn, "/browse")
-    ItemBrowser(context, urn, ui.context.client).start_at(_first_document(context, urn, document))
+    number = await run_in_thread(_first_document, context, urn, document)
+    ItemBrowser(context, urn, ui.context.client).start_at(number)
 
 
 def _first_document(context: ServiceContext, urn: str, document: str) -> int:
