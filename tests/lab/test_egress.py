@@ -275,10 +275,10 @@ NETWORK_CALLS = frozenset(
 BROWSER_PATHS = {"browser", "stream rendered", "picker rendered", "bare browser"}
 PATHS: dict[str, set[str]] = {
     "accounts.oidc": {"provider"},
-    "browser.renderer": {"browser", "browser rebinding"},
-    "browser.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
+    "browser.chromium": BROWSER_PATHS,
     "engine.downloader": {"collector", "sitemaps", "changing base", "mixed base", "proxy", "preview", "stream"},
-    "fetch.chromium": BROWSER_PATHS,
+    "engine.page_renderer": {"browser", "browser rebinding"},
+    "engine.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
     "fetch.connection": {"collector", "stream", "picker", "proxy"},
     "fetch.names": {"collector", "stream", "picker", "suggestions", "notifications"},
     "fetch.tls": {"tls", "stream tls", "picker"},

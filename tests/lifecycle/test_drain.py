@@ -59,6 +59,7 @@ def test_a_machine_is_emptied_and_taken_into_service_again(
     collect("slow", "-a", f"item={urn}")
     assert set(states(database).values()) == {200}
     assert [(action, subject) for _, action, subject in audit_entries(database)] == [
+        ("publication.collect", "slow"),
         ("machine.drain", here),
         ("machine.undrain", here),
     ]

@@ -268,7 +268,7 @@ def test_expensive_dry_runs_of_one_account_leave_the_others_alone(
         assert {answer.status_code for answer in answers} <= {200, 429, 503}
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) >= 30
-        assert "4 requests of this kind are under way" in refused[0].json()["detail"]
+        assert "4 requests of this kind are running" in refused[0].json()["detail"]
         assert int(refused[0].headers["Retry-After"]) > 0
 
 
