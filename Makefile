@@ -8,7 +8,7 @@ NUMERIC := tests/freshness/*.py tests/revisit/*.py tests/cli/test_revisit*.py
 # What most changes touch first; the other packages take minutes.
 QUICK := $(addprefix tests/,core crawl engine fetch frontier lifecycle links publications scope)
 
-# Compiled modules are kept, whoever starts this: hundreds of processes would compile ours anew.
+# Keep compiled modules, whatever the environment says: hundreds of processes would compile ours again.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -45,20 +45,20 @@ lint: setup  ## style, types, and who may import what
 docs: setup  ## serve the documentation on loopback, until Ctrl-C
 	$(BIN)/mkdocs serve
 
-format: setup  ## bring the code into shape
+format: setup  ## format the code
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 bench: setup  ## the benchmarks, as ratios, JSON in the last line
 	@$(BIN)/python -m benchmarks
 
-profile: setup  ## where the collector's time goes, as the table of docs/performance.md
+profile: setup  ## the collector's time by part, as the table of docs/performance.md
 	@$(BIN)/python -m benchmarks.profile
 
-lock:  ## choose the locked versions anew, with their hashes
+lock:  ## choose the locked versions again, with their hashes
 	tools/lock
 
-hashes:  ## keep the locked versions, pin what has no version yet, write the hashes anew
+hashes:  ## keep the locked versions, pin what has no version yet, write the hashes again
 	tools/lock --keep
 
 audit: setup  ## compare the locked versions with the public list of vulnerabilities

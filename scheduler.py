@@ -1,4 +1,4 @@
-"""The daemon: ``python scheduler.py``. It is only the clock; what is done is in `tarantula.lifecycle.coordinator`."""
+"""Run the daemon: ``python scheduler.py``. Its rounds are in `tarantula.lifecycle.daemon`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.files import restrict_new_files
 from tarantula.core.output import protect_output
-from tarantula.core.process import log_to_stdout, note_sigterm
+from tarantula.core.process import log_to_stdout
+from tarantula.core.termination import note_sigterm
 from tarantula.lifecycle.daemon import running_daemon
 
 
 def main() -> None:
-    """Run until somebody ends it."""
+    """Run until SIGTERM or Ctrl-C."""
     ArgumentParser(description="The daemon: collects what is due, until Ctrl-C. docs/daemon.md says more.").parse_args()
     restrict_new_files()
     protect_output()

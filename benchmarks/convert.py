@@ -1,7 +1,7 @@
 """The link converter compared with `wget --convert-links`, on the same pages, in the same run.
 
-Ours makes a mirror from the WARC files and the database: every record is read, unpacked, converted and written. wget
-converts the files that it has just downloaded, in their place; its time is the one that it prints for that alone.
+Tarântula makes a mirror from the WARC files and the database: it reads, unpacks, converts and writes every record. wget
+converts the files that it has just downloaded, in place; the time is the one that wget prints for the conversion.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.crawl import BIN, NAME, PATIENCE, describe, environment, run
+from benchmarks.crawl import BIN, NAME, TIMEOUT_SECONDS, describe, environment, run
 from tests.sites.large import LINKS, LargeWeb
 
 MB = 1_000_000
@@ -51,7 +51,7 @@ def measure(pages: int = 3000, servers: int = 64) -> dict[str, Any]:
 
 
 def _converted(work: Path, urn: str, aside: Path) -> dict[str, Any]:
-    """Build the mirror in an empty place."""
+    """Build the mirror in an empty folder."""
     made: dict[str, Any] = json.loads(_said(work, "item", "convert", urn, "--json"))
     _check(made)
     # Not removed: after many deletions, ext4 takes thirty times as long to create a file.
@@ -61,7 +61,9 @@ def _converted(work: Path, urn: str, aside: Path) -> dict[str, Any]:
 
 def _said(work: Path, *arguments: str) -> str:
     command = [str(BIN / "tarantula"), *arguments]
-    ended = subprocess.run(command, env=environment(work), capture_output=True, text=True, check=True, timeout=PATIENCE)
+    ended = subprocess.run(
+        command, env=environment(work), capture_output=True, text=True, check=True, timeout=TIMEOUT_SECONDS
+    )
     return ended.stdout
 
 
@@ -80,7 +82,7 @@ def _wget_seconds(wget: str, web: LargeWeb, work: Path) -> float:
     log = work / "wget.log"
     with log.open("wb") as words:
         command = [wget, *options, web.base_url]
-        subprocess.run(command, cwd=work, stdout=words, stderr=words, check=True, timeout=PATIENCE)
+        subprocess.run(command, cwd=work, stdout=words, stderr=words, check=True, timeout=TIMEOUT_SECONDS)
     found = _CONVERTED.search(log.read_text(errors="replace"))
     if found is None or int(found[1]) < web.pages:
         raise SystemExit(f"wget did not convert every page: {found and found[0]}")

@@ -1,7 +1,7 @@
 """Tarântula compared with a bare Scrapy spider, on the same site, in the same run.
 
-Both are processes of their own. Their time runs from the first request that the web sees to the end of the process:
-starting Python is left out for both, writing the last rows and closing the files is left in.
+Each runs in its own process. Its time is measured from the first request that reaches the site to the end of the
+process: it includes writing the last rows and closing the files, and leaves out starting Python.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.sites.large import LINKS, LargeWeb
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
-PATIENCE = 600
+TIMEOUT_SECONDS = 600
 """Timeout of one crawl, in seconds."""
 NAME = "bench"
 
@@ -82,7 +82,7 @@ def crawl_bare(web: LargeWeb, work: Path) -> None:
 
 
 def crawl_with_tarantula(web: LargeWeb, work: Path) -> None:
-    """Collect the publication of the site, as fast as the bare spider may."""
+    """Collect the publication of the site, with as many concurrent requests as the bare spider."""
     describe(web, work)
     run(work, "scrapy", "crawl", "publication", "-a", f"name={NAME}")
 
@@ -115,7 +115,7 @@ def run(
             env={**environment(work), **(more or {})},
             stdout=words,
             stderr=subprocess.STDOUT,
-            timeout=PATIENCE,
+            timeout=TIMEOUT_SECONDS,
         )
     if ended.returncode:
         raise SystemExit(f"{program} ended with exit code {ended.returncode}:\n{log.read_text()[-3000:]}")

@@ -1,6 +1,6 @@
 """Response times of the document list with a million rows, on SQLite and on PostgreSQL.
 
-Each filter is asked as a page asks: for fifty rows, from the beginning. The worst match nothing, or the last row only.
+Each query asks for the first fifty rows, as a page does. The slowest filters match no row, or only the last one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A month at one value a second: time to build the levels, time to read any window, and correctness.
 
-What the levels have to be is calculated from the raw events by the database of pyarrow, in decimals, without our code.
+pyarrow calculates the expected levels from the raw events, in decimals, without code of Tarântula.
 """
 
 from __future__ import annotations

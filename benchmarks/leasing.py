@@ -1,7 +1,8 @@
 """Simulated collectors that lease servers, refill their windows and release servers, on one PostgreSQL.
 
-Each has a connection and a `Leases` of its own, as a collector has. First every one goes as fast as it can, which shows
-what the database can do; then each does one round a second, as collectors do, which shows how long they wait for it.
+Each has its own connection and its own `Leases`, as a collector has. In the first run each works as fast as it can,
+which shows the throughput of the database; in the second each does one round a second, as collectors do, which shows
+how long they wait for the database.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Held(NamedTuple):
     given: float
 
 
-class Told(NamedTuple):
+class LeaseResults(NamedTuple):
     """Results of some collectors."""
 
     spent: Spent
@@ -78,19 +79,19 @@ def _run(server: Server, item: int, number: int, pause: float) -> dict[str, floa
     ready = time.monotonic() + 4.0 + number / 10
     with context.Pool(PROCESSES) as pool:
         work = [(server.url, item, share, pause, seed, ready) for seed, share in enumerate(shares)]
-        telling = pool.starmap_async(_collectors, work)
+        running = pool.starmap_async(_collectors, work)
         time.sleep(ready - time.monotonic())
         before = server.cpu()
         time.sleep(SECONDS)
         used = server.cpu() - before
-        told = telling.get()
+        results = running.get()
     spent: Spent = {}
-    for one in told:
+    for one in results:
         for name, times in one.spent.items():
             spent.setdefault(name, []).extend(times)
     summary = _summary(spent, used)
-    summary["lost_by_the_living"] = sum(len(one.lost) for one in told)
-    summary["held_by_two"] = _overlaps(held for one in told for held in one.held)
+    summary["lost_by_the_living"] = sum(len(one.lost) for one in results)
+    summary["held_by_two"] = _overlaps(held for one in results for held in one.held)
     return summary
 
 
@@ -110,32 +111,32 @@ def _summary(spent: Spent, cpu: float) -> dict[str, float]:
     return summary
 
 
-def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready: float) -> Told:
+def _collectors(url: str, item: int, number: int, pause: float, seed: int, ready: float) -> LeaseResults:
     """Simulate some collectors for a while, in a separate process."""
-    told = Told({"leases": [], "refills": [], "beats": []}, [], [])
+    results = LeaseResults({"leases": [], "refills": [], "beats": []}, [], [])
     if not number:
-        return told
+        return results
     engine = create_engine(url.replace("postgresql://", "postgresql+psycopg2://", 1), pool_size=number, max_overflow=0)
     with Database(engine, Keyring(Config())) as database:
         threads = [
-            Thread(target=_Collector(database, item, Random(seed * 1000 + one), told).work, args=(pause, ready))
+            Thread(target=_Collector(database, item, Random(seed * 1000 + one), results).work, args=(pause, ready))
             for one in range(number)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-    return told
+    return results
 
 
 class _Collector:
     """Performs the database operations of a collector, and nothing else."""
 
-    def __init__(self, database: Database, item: int, chance: Random, told: Told) -> None:
+    def __init__(self, database: Database, item: int, chance: Random, results: LeaseResults) -> None:
         self._database = database
         self._item = item
         self._chance = chance
-        self._told = told
+        self._results = results
         self._table = DocumentTable(item)
         self._leases = ItemLeases(item)
         self._taken: dict[str, float] = {}
@@ -147,7 +148,7 @@ class _Collector:
         self._transact(self._leases.seek)
         time.sleep(max(ready + self._chance.random() * pause - time.monotonic(), 0))
         ends = ready + SECONDS
-        spent = self._told.spent
+        spent = self._results.spent
         while (began := time.monotonic()) < ends:
             began_to_beat = time.monotonic()
             spent["beats"].append(self._transact(self._beat))
@@ -162,7 +163,7 @@ class _Collector:
 
     def _beat(self, connection: Connection) -> None:
         lost = self._leases.beat(connection)
-        self._told.lost.extend(lost)
+        self._results.lost.extend(lost)
         for server in lost:
             self._taken.pop(server, None)
         surplus = self._leases.surplus(connection)
@@ -183,10 +184,10 @@ class _Collector:
         # A collector that could not write its heartbeat visits no server.
         until = min(time.monotonic(), self._beaten + LEASE_SAFE_SECONDS)
         held = [Held(server, self._taken.pop(server), until) for server in servers]
-        self._told.held.extend(one for one in held if one.taken < one.given)
+        self._results.held.extend(one for one in held if one.taken < one.given)
 
     def _leave(self, connection: Connection) -> None:
-        """Leave one after another, as the coordinator arranges."""
+        """Let the collectors leave one after another, as the coordinator does."""
         connection.execute(select(Item.id).where(Item.id == self._item).with_for_update())
         self._leases.leave(connection)
 

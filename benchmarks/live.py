@@ -1,8 +1,8 @@
 """Cost of fifty open pages of a running item for its collector, and the delay until they show a document.
 
-A collector is timed while the pages are served and nobody looks, and while fifty of them are open and are told what is
-seen, in turns. All share this machine: what the readers do is counted against the pages. In one more collection, one
-notes how many documents it is told are done, and when, while the database is asked how many are committed.
+Collections without open pages and collections with fifty open pages, which receive live updates, are timed in turns.
+All processes share this machine, so the work of the readers counts against the pages. In one more collection, one
+reader records when it is notified of how many finished documents, while another query counts the committed ones.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[
     with LargeWeb(pages, servers) as web:
         for _ in range(rounds):
             alone.append(_collect(web, 0).seconds)
-            told = _collect(web, PAGES)
-            watched.append(told.seconds)
-            used += told.cpu
+            result = _collect(web, PAGES)
+            watched.append(result.seconds)
+            used += result.cpu
         _collect(web, PAGES, delays)
     ratio = median(alone) / median(watched)
     return {
@@ -65,7 +65,7 @@ def measure(pages: int = 3000, servers: int = 64, rounds: int = ROUNDS) -> dict[
     }
 
 
-class Told:
+class CollectionTime:
     """Result of one collection."""
 
     def __init__(self, seconds: float, cpu: float) -> None:
@@ -74,7 +74,7 @@ class Told:
         """CPU share of the web server, in cores."""
 
 
-def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> Told:
+def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> CollectionTime:
     web.visits.clear()
     with tempfile.TemporaryDirectory() as directory:
         work = Path(directory)
@@ -90,7 +90,7 @@ def _collect(web: LargeWeb, readers: int, delays: list[float] | None = None) -> 
             ended = time.monotonic()
             used = (cpu_of(process.pid) - before) / (ended - began)
         check_visited(web)
-    return Told(ended - web.visits[0].time, used)
+    return CollectionTime(ended - web.visits[0].time, used)
 
 
 @contextmanager
@@ -137,19 +137,19 @@ def _read_streams(
         return
     _open_pages(address, cookie, urn, readers)
     context = multiprocessing.get_context("spawn")
-    stop, told = context.Event(), context.SimpleQueue()
+    stop, results = context.Event(), context.SimpleQueue()
     noted = work / "home" / "tarantula.sqlite" if delays is not None else None
-    process = context.Process(target=_read, args=(address, cookie, urn, readers, noted, stop, told))
+    process = context.Process(target=_read, args=(address, cookie, urn, readers, noted, stop, results))
     process.start()
     # All pages are open.
-    told.get()
+    results.get()
     try:
         yield
         # The last commit is shown within a second, or never.
         time.sleep(1.5)
     finally:
         stop.set()
-        seen, committed = told.get()
+        seen, committed = results.get()
         process.join()
     if len(seen) < len(committed):
         raise SystemExit(f"Only {len(seen)} of {len(committed)} documents were ever shown as done.")
@@ -167,7 +167,7 @@ def _open_pages(address: tuple[str, int], cookie: str, urn: str, readers: int) -
 
 
 def _read(
-    address: tuple[str, int], cookie: str, urn: str, readers: int, noted: Path | None, stop: Any, told: Any
+    address: tuple[str, int], cookie: str, urn: str, readers: int, noted: Path | None, stop: Any, results: Any
 ) -> None:
     """Read the event streams; record what the first one shows, and in parallel what is committed."""
     selector = DefaultSelector()
@@ -176,7 +176,7 @@ def _read(
         connection.sendall(_request(f"/api/items/{urn}/live", address, cookie))
         connection.setblocking(False)
         selector.register(connection, EVENT_READ)
-    told.put(None)
+    results.put(None)
     database = sqlite3.connect(noted) if noted is not None else None
     kept, seen, committed = b"", list[float](), list[float]()
     while not stop.is_set():
@@ -189,7 +189,7 @@ def _read(
                 selector.unregister(reader)
         if database:
             _note_commits(database, committed)
-    told.put((seen, committed))
+    results.put((seen, committed))
 
 
 def _see(kept: bytes, seen: list[float]) -> bytes:

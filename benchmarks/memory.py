@@ -1,7 +1,7 @@
 """Memory of a collector with a million waiting documents, and with two million.
 
-The collector is a real one, at work: it collects pages that name new documents until its memory of what it saw
-was full and was cleared, and the highest resident memory of its whole life is what counts.
+A real collector collects pages that link to new documents until its set of known URLs is full and is cleared. The
+result is the peak of its resident memory.
 """
 
 from __future__ import annotations

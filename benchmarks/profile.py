@@ -1,8 +1,7 @@
 """CPU profile of the collector by stage: a table for docs/performance.md.
 
-The collector is watched from outside by py-spy, which counts what each of its threads is busy with a
-few hundred times a second, in Python or below it; a moment belongs to the stage that is nearest to
-the top of the stack.
+py-spy samples the stack of each thread of the collector a few hundred times a second, with native frames. A sample
+counts for the stage that is nearest to the top of the stack.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from benchmarks.crawl import BIN, NAME, PATIENCE, ROOT, describe, environment
+from benchmarks.crawl import BIN, NAME, ROOT, TIMEOUT_SECONDS, describe, environment
 from tests.sites.large import LargeWeb
 
 RATE = 400
@@ -37,7 +36,7 @@ STAGES = {
 """Stage by a part of a path; the first that fits counts."""
 STARTING = "starting: imports, settings, migrations"
 WAITING = re.compile(r"_next_group \([^;]*\)$")
-"""Frames of the idle writer, which py-spy takes for busy."""
+"""Frames of the idle writer, which py-spy counts as busy."""
 
 
 def main() -> None:
@@ -55,7 +54,7 @@ def watch(work: Path) -> list[tuple[str, int]]:
     raw = work / "stacks"
     options = ("record", "--format", "raw", "--rate", str(RATE), "--output", str(raw), "--")
     command = [str(BIN / "py-spy"), *options, sys.executable, str(BIN / "scrapy"), "crawl", NAME]
-    subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, check=True, timeout=PATIENCE)
+    subprocess.run(command, cwd=ROOT, env=environment(work), capture_output=True, check=True, timeout=TIMEOUT_SECONDS)
     lines = (line.rpartition(" ") for line in raw.read_text().splitlines())
     return [(stack, int(count)) for stack, _, count in lines if not WAITING.search(stack)]
 

@@ -1,6 +1,6 @@
 """Removal of a large item: seconds, highest resident memory, and the longest transaction, on SQLite and PostgreSQL.
 
-The rows are generated inside the database; the item is removed by a process of its own.
+The rows are generated inside the database; a separate process removes the item.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _large_item(database: Database, documents: int) -> str:
 
 
 def _remove(urn: str) -> dict[str, float]:
-    """Remove an item in this process; return what it took."""
+    """Remove an item in this process; return seconds, peak memory and the longest transaction."""
     config = Config()
     with open_database(config) as database:
         began, longest = [0.0], [0.0]

@@ -1,8 +1,8 @@
 """Indexing rate of synthetic documents on one core, and query latency through a gateway.
 
-Documents are a few hundred words long, with links, with what links make of them, and with what nearly equal ones are
-told by. They are in the tables of a database as the reader writes them; an index takes them from there. Then a barrel
-and a gateway are started as anybody starts them, and several ask without a pause.
+Documents have a few hundred words, links, link weights and the fingerprints by which near-duplicates are found. They
+are in the tables of a database, as text extraction writes them; an index reads them from there. Then a barrel and a
+gateway are started with their commands, and several clients send queries without a pause.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def measure(documents: int = 100_000) -> dict[str, Any]:
 
 def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
     """Build an index in a separate process on one core."""
-    told = multiprocessing.get_context("spawn").SimpleQueue()
-    process = multiprocessing.get_context("spawn").Process(target=_index, args=(installation, folder, told))
+    results = multiprocessing.get_context("spawn").SimpleQueue()
+    process = multiprocessing.get_context("spawn").Process(target=_index, args=(installation, folder, results))
     process.start()
-    documents, seconds, cpu = told.get()
+    documents, seconds, cpu = results.get()
     process.join()
     return {
         "indexed_per_second": round(documents / seconds),
@@ -67,7 +67,7 @@ def _indexed(installation: Config, folder: Path) -> dict[str, Any]:
     }
 
 
-def _index(installation: Config, folder: Path, told: Any) -> None:
+def _index(installation: Config, folder: Path, results: Any) -> None:
     from tarantula.search.index.indexer import Indexer
     from tarantula.search.index.storage import SearchIndex
 
@@ -78,7 +78,7 @@ def _index(installation: Config, folder: Path, told: Any) -> None:
         began, cpu, documents = time.monotonic(), time.process_time(), 0
         while not (step := indexer.step()).is_up_to_date:
             documents += step.documents
-        told.put((documents, time.monotonic() - began, time.process_time() - cpu))
+        results.put((documents, time.monotonic() - began, time.process_time() - cpu))
         index.close()
 
 

@@ -1,7 +1,7 @@
 """Streams: sources read per second on one core with everything stored, and punctuality of many sources.
 
-The reader is a process of its own, held to one core; the web is in this one. Every page is another at each visit, so
-each reading is an event with its levels to come.
+The reader runs in a separate process on one core; the site is served by this process. Every page changes at each visit,
+so each reading is an event, for which levels must be computed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PAGE = 2000
 """Approximate size of a page in bytes."""
 WARM_UP = 5.0
 """Seconds of warm-up after the first visit."""
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 SOURCES = 1500
 """Sources due every second: more than can be read."""
 MIXED = (30.0, 60.0, 120.0, 300.0)
@@ -165,11 +165,11 @@ def _reader(work: Path) -> Iterator[subprocess.Popen[bytes]]:
             raise SystemExit((work / "streams.log").read_text())
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(PATIENCE)
+        process.wait(TIMEOUT_SECONDS)
 
 
 def _wait_for_first(web: Web) -> None:
-    give_up = time.monotonic() + PATIENCE
+    give_up = time.monotonic() + TIMEOUT_SECONDS
     while not web.visits and time.monotonic() < give_up:
         time.sleep(0.1)
     time.sleep(WARM_UP)

@@ -1,8 +1,8 @@
 """Verification of stored files: megabytes per second of processor time, and the memory of the process.
 
-One file of 8 KB pages without rows is read with a stored digest, as after a collection, and without one, when each
-record is decompressed and hashed. An item of small documents with their rows on SQLite is verified in processes of its
-own, as `tarantula verify` does it, without and with `--full`.
+One file of 8 KB pages without rows is read with a stored digest, as after a collection, and without one, where each
+record is decompressed and hashed. An item of small documents, with rows on SQLite, is verified in a separate process,
+as by `tarantula verify`, without and with `--full`.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _stored(writer: WarcWriter, dice: Random, item_id: int, server_id: int, numb
 
 
 def _verify(urn: str, full: bool) -> dict[str, Any]:
-    """Verify an item in this process; return what it took."""
+    """Verify an item in this process; return seconds, bytes and peak memory."""
     config = Config()
     with open_database(config) as database:
         begin = time.process_time()

@@ -1,7 +1,7 @@
 """A custom spider middleware, written as Scrapy's documentation teaches.
 
-It leaves out the links that lead to a page's printable twin, and adds the table of
-contents that a journal keeps beside every issue without ever linking to it.
+It drops links to printable versions of pages, and adds the table of contents that a journal has next to every issue
+without linking to it.
 
 Give it to one publication by its import path::
 

@@ -1,9 +1,9 @@
-"""Modules of version 0.1 that others import by name, as deprecated aliases. They go with the release after 0.2."""
+"""Modules and names of version 0.1 that others import, as deprecated aliases. They go with the release after 0.2."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -32,10 +32,23 @@ FORMER_MODULES: Mapping[str, Mapping[str, str]] = {
         "meaning": "tarantula.core.states.state_meaning",
         EVERY_OTHER: "tarantula.core.states",
     },
+    "tarantula.store.answer": {"read_answer": "tarantula.store.warc_reader.read_response"},
     "tarantula.store.read": {EVERY_OTHER: "tarantula.store.warc_reader"},
     "tarantula.urls": {EVERY_OTHER: "tarantula.core.urls"},
 }
 """Where the names of each former module are now; those of `EVERY_OTHER` have kept their names."""
+FORMER_NAMES: Mapping[str, Mapping[str, str]] = {
+    "tarantula.archive.mirror": {"convert_item": "tarantula.archive.mirror.conversion.convert_item"},
+    "tarantula.search.results": {
+        "Request": "tarantula.search.results.SearchRequest",
+        "Results": "tarantula.search.results.SearchResults",
+    },
+    "tarantula.streams.history": {
+        "points": "tarantula.streams.history.chart_points",
+        "total": "tarantula.streams.history.window_summary",
+    },
+}
+"""Where former names of modules that still exist are now."""
 
 
 class FormerModules(MetaPathFinder, Loader):
@@ -52,18 +65,25 @@ class FormerModules(MetaPathFinder, Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         """Make the module look its names up where they are now."""
-        places = FORMER_MODULES[module.__name__]
+        module.__dict__["__getattr__"] = _lookup(module.__name__, FORMER_MODULES[module.__name__])
 
-        def lookup(name: str) -> Any:
-            place, _, attribute = (places.get(name) or f"{places.get(EVERY_OTHER, '')}.{name}").rpartition(".")
-            # Python itself asks for __path__ and the like.
-            if not place or name.startswith("__"):
-                raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-            value = getattr(import_module(place), attribute)
-            warn(f"{module.__name__}.{name} is now {place}.{attribute}", DeprecationWarning, stacklevel=2)
-            return value
 
-        module.__dict__["__getattr__"] = lookup
+def former_names(module: str) -> Callable[[str], Any]:
+    """Return the function ``__getattr__`` of a module, which looks former names up where they are now."""
+    return _lookup(module, FORMER_NAMES[module])
+
+
+def _lookup(module: str, places: Mapping[str, str]) -> Callable[[str], Any]:
+    def lookup(name: str) -> Any:
+        place, _, attribute = (places.get(name) or f"{places.get(EVERY_OTHER, '')}.{name}").rpartition(".")
+        # Python itself asks for __path__ and the like.
+        if not place or name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        value = getattr(import_module(place), attribute)
+        warn(f"{module}.{name} is now {place}.{attribute}", DeprecationWarning, stacklevel=2)
+        return value
+
+    return lookup
 
 
 def add_former_modules() -> None:

@@ -15,17 +15,19 @@ from scrapy.extensions.corestats import CoreStats as ScrapyCoreStats
 
 from tarantula.core.errors import DatabaseUnreachableError
 from tarantula.core.output import SafeConsole
-from tarantula.core.process import EXIT_TERMINATED, collect_and_freeze, is_terminating
-from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.process import collect_and_freeze
+from tarantula.core.reasons import ItemReason, Reason, as_reason
+from tarantula.core.registry import ComponentError
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import EXIT_TERMINATED, is_terminating
 from tarantula.crawl.responses import failed_document
 from tarantula.crawl.terminal import TerminalProgress
+from tarantula.engine.blame import error_text
 from tarantula.engine.component import Component
 from tarantula.fetch.exchange import RefusedByRule
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import end_item, hand_over_item
 from tarantula.signals import collection_over, document_stored, memory_low
-from tarantula.streams.ingest.failures import StreamMaintenance
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
@@ -158,6 +160,9 @@ class ReadingLife(Component):
 
     def spider_opened(self) -> None:
         """Start housekeeping and the check whether the reader must end."""
+        # Imported here: collections have these extensions, too, and need none of it.
+        from tarantula.streams.ingest.failures import StreamMaintenance
+
         collect_and_freeze()
         self._parent = self.crawler.settings.getint("TARANTULA_BESIDE")
         self._maintenance = StreamMaintenance(self.collection.installation, self.collection.database)
@@ -273,15 +278,22 @@ class LostDocuments(Component):
     def item_error(self, item: Any, failure: Failure) -> None:
         """Store a document on which a pipeline failed."""
         if isinstance(item, CollectedDocument):
-            reason = Reason.of("pipeline_failed", error=repr(failure.value))
+            reason = Reason.of("pipeline_failed", error=self._error_text(failure))
+            if isinstance(failure.value, ComponentError):
+                # Its sentence names the pipeline.
+                reason = as_reason(str(failure.value))
             self._store(item.entry, DocumentState.SYSTEM_ERROR, reason, "PipelineError")
 
     def spider_error(self, failure: Failure, response: Any) -> None:
         """Store a document for a response on which the spider or a spider middleware failed."""
         request = getattr(response, "request", None)
         if request is not None and "entry" in request.meta:
-            reason = Reason.of("spider_failed", error=repr(failure.value))
+            reason = Reason.of("spider_failed", error=self._error_text(failure))
             self._store(request.meta["entry"], DocumentState.SYSTEM_ERROR, reason, "SpiderError")
+
+    def _error_text(self, failure: Failure) -> str:
+        assert failure.value is not None
+        return error_text(failure.value, self.crawler.settings)
 
     def _store(self, entry: FrontierEntry, state: DocumentState, reason: Reason, rule: str) -> None:
         refused = failed_document(entry, RefusedByRule(state, reason, rule), datetime.now(UTC))

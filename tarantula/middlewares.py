@@ -1,8 +1,7 @@
 """Downloader middlewares (scope, robots.txt, politeness) and spider middlewares (batches of links).
 
-A page's links travel with their document, as one batch. For a spider middleware of a publication, which expects
-requests,
-the batch is unpacked in front of it, and packed again behind it.
+The links of a page are passed on with its document, as one batch. For a spider middleware that expects requests, the
+batch is unpacked before it, and packed again after it.
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ from scrapy.utils.misc import load_object
 from tarantula.core.reasons import Reason
 from tarantula.core.states import UNREACHED_STATES, DocumentState
 from tarantula.core.urls import canonical, host_of, is_web, redirect_target, server_of
+from tarantula.engine.blame import error_text
 from tarantula.engine.component import Component
 from tarantula.fetch.exchange import DownloadError, FetchAbandoned, FetchPostponed, PrivateAddress, RefusedByRule
 from tarantula.fetch.politeness import BACKED_OFF_STATUSES
@@ -157,7 +157,7 @@ class RobotsMiddleware(Component):
 
 
 class PolitenessMiddleware(Component):
-    """Tells the frontier when a visit has ended and when the next one is allowed."""
+    """Records in the frontier when a visit has ended and when the next one is allowed."""
 
     def process_request(self, request: Request) -> None:
         # Last middleware before the network: a request that gets here is a visit.
@@ -241,8 +241,9 @@ class LinkPackMiddleware(_LinkMiddleware):
         document: CollectedDocument | None = _request_of(response).meta.pop("document", None)
         if document is None:
             return None
-        logger.error("A spider middleware failed on %s: %r", response.url, exception)
-        document.why = document.why.with_note(Reason.of("links_lost", error=repr(exception)))
+        error = error_text(exception, self.crawler.settings)
+        logger.error("A spider middleware failed on %s: %s", response.url, error)
+        document.why = document.why.with_note(Reason.of("links_lost", error=error))
         return [document]
 
 

@@ -9,9 +9,10 @@ from tarantula.core.errors import TarantulaError
 from tarantula.crawl.responses import retry_entry
 from tarantula.engine.component import Component
 from tarantula.items import CollectedDocument
-from tarantula.streams.reading.visits import ReadAttempt
 
 if TYPE_CHECKING:
+    from scrapy.crawler import Crawler
+
     from tarantula.crawl.collection import Collection
     from tarantula.streams.reading.reader import StreamReader
 
@@ -20,10 +21,18 @@ class KeepPipeline(Component):
     """Stores readings of sources; passes other items on."""
 
     collection: StreamReader
+    stores_items = True
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        # Imported here: collections load this module, and need nothing of streams.
+        from tarantula.streams.reading.visits import ReadAttempt
+
+        self._attempt_class = ReadAttempt
 
     async def process_item(self, item: Any) -> Any:
         """Store a reading; returns after the commit."""
-        if not isinstance(item, ReadAttempt):
+        if not isinstance(item, self._attempt_class):
             return item
         try:
             await self.collection.store(item)
@@ -36,6 +45,7 @@ class StorePipeline(Component):
     """Stores documents; passes other items on."""
 
     collection: Collection
+    stores_items = True
 
     async def process_item(self, item: Any) -> Any:
         """Store a document; returns after the commit."""

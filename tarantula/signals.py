@@ -1,4 +1,4 @@
-"""Signals that Tarântula sends beside Scrapy's own."""
+"""Signals that Tarântula sends in addition to Scrapy's own."""
 
 collection_over = object()
 """Sent when the deadline has passed, a stop was requested or the item is handed over: open requests are cancelled. No

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LOCKS = (ROOT / "requirements.txt", ROOT / "tests" / "support" / "pywb-requirements.txt")
 SERVICES = ("pypi", "osv")
 KNOWN = "jinja2==2.10"
-"""A version with published vulnerabilities. A service that names none has no data: a mirror may answer without it."""
+"""A version with published vulnerabilities. A service that reports none for it, such as a mirror, has no data."""
 REQUEST_SECONDS = 5
 PROBE_SECONDS = 30
 AUDIT_SECONDS = 600

@@ -11,10 +11,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from tarantula.browser.chromium import find_browser
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch.chromium import find_browser
 
-PATIENCE = 300
+TIMEOUT_SECONDS = 300
 """Timeout of each command, in seconds."""
 WAYS = {
     "playwright install": [[sys.executable, "-m", "playwright", "install", "chromium"]],
@@ -66,7 +66,7 @@ def succeeds(command: list[str]) -> bool:
     quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     null = subprocess.DEVNULL
     try:
-        ended = subprocess.run(command, stdin=null, stdout=null, stderr=null, timeout=PATIENCE, env=quiet)
+        ended = subprocess.run(command, stdin=null, stdout=null, stderr=null, timeout=TIMEOUT_SECONDS, env=quiet)
     except subprocess.TimeoutExpired:
         return False
     return ended.returncode == 0

@@ -2,10 +2,10 @@
 
     python -m tools.hostile [--family NAME]... [--sample N] [--report FILE]
 
-The inputs of `tests.support.hostile_inputs` take the way of any other: a server on loopback sends documents and wrong
-responses to a collector, whose item is converted, indexed and shown; the stream reader reads sources; the API gets
-requests. The web process runs all the time, and a process asks for its ``/health`` every 50 milliseconds. Peak memory
-is what the kernel reports for each process.
+The inputs of `tests.support.hostile_inputs` are processed like any others: a server on loopback sends documents and
+wrong responses to a collector, whose item is converted, indexed and shown; the stream reader reads sources; the API
+gets requests. The web process runs all the time, and another process requests its ``/health`` every 50 milliseconds.
+The peak memory of each process is the one that the kernel reports.
 
 Exits with 1 if a process exceeded its limit of memory, ended by itself or logged a traceback, if an input was not
 handled, or if ``/health`` took longer than ``--health`` milliseconds (0: not checked).
@@ -116,12 +116,12 @@ class HealthCheck(NamedTuple):
     processor: float = 0.0
     """Processor time of the web process meanwhile: on a busy machine it waits longer than it works."""
     delay: float = 0.0
-    """How much later than it asked for the process of the health checks was woken afterwards."""
+    """How much later than requested the system woke the process of the health checks."""
 
 
 @dataclass
 class Findings:
-    """Everything that a run found out."""
+    """Results of a run."""
 
     outcomes: list[Outcome] = field(default_factory=list)
     memory: dict[str, dict[str, float]] = field(default_factory=lambda: defaultdict(dict))
@@ -242,7 +242,7 @@ def peak_megabytes(pid: int) -> float:
 
 
 class Run:
-    """One run: an installation, its web process, and what was found out."""
+    """One run: an installation, its web process, and the results."""
 
     def __init__(self, home: Path, findings: Findings) -> None:
         self.place = Installation(home)
@@ -526,7 +526,7 @@ def in_groups(inputs: Iterable[Any], chosen: argparse.Namespace) -> dict[str, li
 
 
 def run(home: Path, chosen: argparse.Namespace, findings: Findings) -> None:
-    """Send the inputs, and note what is found out."""
+    """Send the inputs, and record the results."""
     one_run = Run(home, findings)
     web = chain(hostile_inputs.all_documents(), hostile_inputs.responses(), hostile_inputs.robots_files())
     kinds: tuple[tuple[Callable[..., None], Iterable[Any], str], ...] = (

@@ -2,8 +2,8 @@
 
 ``python -m tools.kills --documents 20000 --kills 1000`` serves sites on loopback, collects them once undisturbed and
 once under two daemons (the second in a PID namespace of its own, which is another machine to Tarântula) whose
-processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Beside them run
-pages, a barrel and a gateway, a stream is read, and a person exports, verifies, indexes and takes backups, and
+processes get SIGKILL and SIGTERM while database connections are ended and PostgreSQL is restarted. Meanwhile the
+pages, a barrel and a gateway run, a stream is read, and a person exports, verifies, indexes and takes backups, and
 collects and removes items of a small publication whose later items need bodies of earlier ones. Strikes come at random
 moments, in a Poisson process. Then rows, bodies, mirrors, search results and exports of both are compared, the
 requests of both counted, and the logs searched for errors that the program calls its own. Exit code 1: they differ.
@@ -40,6 +40,7 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
 from tarantula.models import Document, Event, Item, LinkRow, Publication
 from tarantula.search.barrels.client import GatewayClient
+from tarantula.search.barrels.signatures import SearchKeys
 from tarantula.search.finder import SearchFinder
 from tarantula.search.index.updater import updated_index
 from tarantula.search.results import SearchRequest, SearchResults
@@ -87,7 +88,7 @@ COLLECTING_SHARE = 0.7
 APART = ("unshare", "--pid", "--fork", "--kill-child", "--mount-proc")
 """Starts a process in a PID namespace of its own."""
 BUG = "bug of Tarântula"
-"""Part of the message of an error that nothing in the program expects."""
+"""Part of the message of an unexpected error."""
 
 
 class Site(LargeWeb):
@@ -206,9 +207,12 @@ def contents(installation: Installation, urn: str) -> dict[str, Any]:
         for url, *values in session.execute(select(Document.url, *columns).where(own)):
             rows[url] = tuple(values)
         for document in session.scalars(select(Document).where(own).execution_options(yield_per=500)):
-            if (capture := capture_of(session, config.items, document)) is not None:
-                body = read_response(capture.path, capture.offset).body
-                bodies[document.url] = hashlib.sha256(body).hexdigest()
+            try:
+                if (capture := capture_of(session, config.items, document)) is not None:
+                    body = read_response(capture.path, capture.offset).body
+                    bodies[document.url] = hashlib.sha256(body).hexdigest()
+            except TarantulaError as error:
+                bodies[document.url] = str(error)
         complete = is_complete(item, fired_effects(item))
         ids = select(Document.id).where(own)
         links = session.scalar(select(func.count()).select_from(LinkRow).where(LinkRow.document_id.in_(ids)))
@@ -348,7 +352,7 @@ class Disturbance:
         self.counts[f"PostgreSQL {mode} restart"] += 1
 
     def run(self) -> None:
-        """Strike as often as asked, with commands of a person beside the daemons; report progress."""
+        """Strike a given number of times, while a person runs commands next to the daemons; report progress."""
         commands: list[subprocess.Popen[str]] = []
         resumed: list[subprocess.Popen[str]] = []
         strike_at, looked_at = time.monotonic(), 0.0
@@ -483,10 +487,15 @@ def compare(sites: list[Site], calm: Installation, disturbed: Installation) -> d
     return different
 
 
+def client_of(installation: Installation, port: int) -> GatewayClient:
+    """Return a client of an installation's gateway, with the key of its home."""
+    return GatewayClient(f"http://127.0.0.1:{port}", SearchKeys(installation.config))
+
+
 def check_gateway(installation: Installation, port: int) -> dict[str, list[str]]:
     """Return how answers through the gateway differ from those of the index in the home, after a while."""
     expected, until = search_results(home_finder(installation)), time.monotonic() + SETTLE_SECONDS
-    with services(installation, 0, port), closing(GatewayClient(f"http://127.0.0.1:{port}")) as client:
+    with services(installation, 0, port), closing(client_of(installation, port)) as client:
         while True:
             try:
                 found = search_results(client.find)

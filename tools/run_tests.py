@@ -1,8 +1,9 @@
-"""Run pytest, and run the tests that failed once more without other tests beside them.
+"""Run pytest, and run the tests that failed once more, without other tests at the same time.
 
 ``python -m tools.run_tests [PYTEST OPTIONS]...`` exists because hundreds of tests start processes, servers and
 browsers, more at a time than there are cores: some miss a deadline only because of the others. A test that passes alone
-is named at the end, for its deadline needs mending. A test that fails alone, or more than a few failures, fail the run.
+is named at the end, because its deadline needs mending. A test that fails alone, or more than a few failures, fail the
+run.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main(options: list[str]) -> int:
     print(f"\n{len(failed)} failed; each is run once more, alone.", flush=True)
     code = run("-n", "0", *failed)
     for test in sorted(set(failed) - set(failures())):
-        print(f"UNSTEADY: {test} failed beside other tests and passed alone.")
+        print(f"UNSTEADY: {test} failed with other tests at the same time, and passed alone.")
     return code
 
 

@@ -5,7 +5,7 @@
     python -m tools.smart time FOLDER     TIME.ALL, TIME.QUE, TIME.REL
     python -m tools.smart artigos FOLDER  ARTIGOS.all, ARTIGOS_KEYS.txt and the papers that they name
 
-What is made is put beside it: NAME.all, NAME.qry, NAME.rel.
+The results are written to the same folder: NAME.all, NAME.qry, NAME.rel.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
 """DROP, the digital deposit of a library: items that librarians accepted are exported to its repository.
 
-Tell Tarântula of the hook, and the hook of the repository's folder::
+Name the hook, and the folder of the repository::
 
     export TARANTULA_ON_DECISION=examples.drop.repository.receive
     export DROP_REPOSITORY=/srv/repository
     tarantula item validate fcul-20260612T220000
 
-An item arrives whole or not at all, as a BagIt package: its WARC files, with the bodies that earlier items have, their
-index, what it is, and the sum of every file. ``URN.json`` beside it says who accepted it, and what it is like. One that
-is rejected later is withdrawn.
+An item is copied completely or not at all, as a BagIt package: its WARC files, with the bodies that are stored with
+earlier items, their index, a description, and the checksum of every file. ``URN.json`` next to it has the decision and
+the quality indicators. An item that is rejected later is withdrawn.
 """
 
 from __future__ import annotations

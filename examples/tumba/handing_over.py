@@ -5,8 +5,8 @@ The program is started with the collection, and reads one JSON object a line fro
     tarantula publication edit fcul --set 'ITEM_PIPELINES={"examples.tumba.handing_over.HandingOver": 950}' \\
         --set 'TUMBA_COMMAND=["python", "indexer.py"]'
 
-It stands behind the store (900): what it sees is committed. A slow program slows the collection down, instead of
-filling the memory; one that goes away is missed in the log, and the collection goes on.
+Its order is above that of the store (900), so it gets committed documents only. A slow program slows the collection
+down instead of filling the memory; if the program exits, a line in the log says so, and the collection continues.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class SecondFactorNeeded(Exception):
     def __init__(self, attempt: str) -> None:
         super().__init__()
         self.attempt = attempt
-        """Secret with which the login goes on, for a cookie."""
+        """Secret with which the login continues, for a cookie."""
 
 
 class AttemptOver(TarantulaError):

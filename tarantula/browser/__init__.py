@@ -1,1 +1,1 @@
-"""Pages as a browser renders them."""
+"""Pages as a browser shows them: Chromium, and how it is started and isolated."""

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.filesize import decimal
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, ending_early, local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.services import backup as service
 from tarantula.services.backup import BackupCheck
 from tarantula.services.context import local_context
@@ -35,7 +35,7 @@ def backup(
     generation: Generation = None,
     as_json: Json = False,
 ) -> None:
-    """Copy the database and the files of the home, while collections go on."""
+    """Copy the database and the files of the home, while collections continue."""
     if verify:
         _check(target, generation, as_json)
         return

@@ -8,29 +8,32 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Annotated, NoReturn
 
 import typer
 from rich.live import Live
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import progress_phases
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
+from tarantula.core.messages import Message
 from tarantula.core.output import SafeConsole
-from tarantula.core.process import (
+from tarantula.core.states import DocumentState, ItemState, is_final
+from tarantula.core.termination import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
     EXIT_TERMINATED,
     Terminated,
     block_sigterm,
+    forwarding,
     is_terminating,
-    note_sigterm,
     raise_on_sigterm,
+    restore_signal_handlers,
     sigterm_blocked,
 )
-from tarantula.core.states import DocumentState, ItemState, is_final
 from tarantula.crawl.terminal import TerminalProgress
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item, prepare_item
 from tarantula.lifecycle.processes import collect_command
@@ -101,15 +104,17 @@ def _exit_terminated(urn: str) -> NoReturn:
 
 def _report_end(urn: str, code: int) -> None:
     """Exit with *code* and the reason if the item is not archived, or has no base document."""
+    logs = f"Its logs are in {Config().items / urn}."
     if not code and (problem := base_problem_of(Config(), urn)) is not None:
-        typer.echo(problem, err=True)
+        typer.echo(f"{problem} {logs}", err=True)
         raise typer.Exit(EXIT_INCOMPLETE)
     with local_context() as context:
         state, reason = items.state_with_reason(context, urn)
     if state == ItemState.CONVERTING:
         raise TarantulaError("Another process is verifying and converting {urn}.", urn=urn)
     if state != ItemState.ARCHIVED:
-        typer.echo(f"Interrupted: {reason or 'Its collector exited.'} Continue with `tarantula item resume {urn}`.")
+        why = reason or "Its collector exited."
+        typer.echo(f"Interrupted: {why} {logs} Continue with `tarantula item resume {urn}`.")
         raise typer.Exit(code or EXIT_INTERRUPTED)
 
 
@@ -118,7 +123,7 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
-    from tarantula.engine.blame import crawl_error, failure_sentence
+    from tarantula.engine.blame import failure_sentence, run_to_end
     from tarantula.spiders.publication import spider_for
 
     settings = Settings()
@@ -131,15 +136,14 @@ def _collect_here(name: str, urn: str | None) -> tuple[str, int]:
     run = process.crawl(crawler, name=name, **({"item": urn} if urn else {}))
     # Scrapy sets a handler of its own, which would treat SIGTERM like Ctrl-C; the spider replaces it.
     block_sigterm()
-    process.start()
+    error = run_to_end(process, run)
     restore_signal_handlers()
     collection = getattr(crawler.spider, "collection", None)
-    error = crawl_error(run)
-    if process.bootstrap_failed or collection is None:
-        abandon_item(collection)
+    if error is not None or process.bootstrap_failed or collection is None:
+        why = failure_sentence(error, crawler.settings) if error else Message("The collection failed to start.")
+        abandon_item(collection, why)
         if isinstance(error, TarantulaError):
             raise error
-        why = failure_sentence(error, crawler.settings) if error else "The collection failed to start."
         logger.error("%s", why, exc_info=error)
         raise TarantulaError("{why} The log is {log}.", why=why, log=crawler.settings["LOG_FILE"])
     if collection.is_handed_over and (collection.trouble is None or is_terminating()):
@@ -199,23 +203,6 @@ def _start(installation: Config, urn: str, count: int) -> subprocess.Popen[bytes
             stderr=output,
             start_new_session=True,
         )
-
-
-@contextmanager
-def forwarding(processes: list[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Forward SIGINT and SIGTERM to the collectors, which then stop in good order, or hand over."""
-
-    def forward(number: int) -> None:
-        for process in processes:
-            if process.poll() is None:
-                process.send_signal(number)
-
-    before = signal.signal(signal.SIGINT, lambda number, _: forward(number))
-    note_sigterm(lambda: forward(signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _watch(context: ServiceContext, urn: str, processes: list[subprocess.Popen[bytes]]) -> None:

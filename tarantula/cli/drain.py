@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, console, local_time, table, write_json
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.services import machines
 from tarantula.services.context import ServiceContext, local_context
 from tarantula.services.machines import MachineProcess

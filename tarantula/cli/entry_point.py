@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import signal
 import sys
 import tempfile
 import traceback
@@ -18,14 +17,8 @@ from typing import NoReturn
 from tarantula.core.errors import TarantulaError
 from tarantula.core.files import restrict_new_files
 from tarantula.core.output import escape_entry, escape_line, protect_output
-from tarantula.core.process import raise_on_sigterm, raise_open_files_limit
-
-EXIT_REFUSED = 2
-EXIT_BUG = 1
-EXIT_INCOMPLETE = 3
-"""Exit code when something was left out."""
-EXIT_INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+from tarantula.core.process import raise_open_files_limit
+from tarantula.core.termination import EXIT_BUG, EXIT_REFUSED
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
@@ -52,12 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             raise
         _exit(_bug_text(error), EXIT_BUG)
     sys.exit(0)
-
-
-def restore_signal_handlers() -> None:
-    """Restore Python's handler of SIGINT after Scrapy has run; from now on SIGTERM raises `Terminated`."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    raise_on_sigterm()
 
 
 def _run(arguments: Sequence[str] | None) -> None:

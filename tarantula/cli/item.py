@@ -22,7 +22,6 @@ from tarantula.archive.quality.baseline import BaselineComparison, Vanished
 from tarantula.archive.quality.indicators import Indicators
 from tarantula.archive.quality.validation import ItemDecision
 from tarantula.cli.crawl import Collectors, collect, complete
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.nouns import noun_group
 from tarantula.cli.report import show_report
 from tarantula.cli.terminal import (
@@ -42,6 +41,7 @@ from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.output import SafeConsole
 from tarantula.core.reasons import Reason
 from tarantula.core.states import ItemState
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.lifecycle.coordinator import reopen_item
 from tarantula.lifecycle.removal import RemovalPlan, remove_item
 from tarantula.services import items, validation
@@ -211,7 +211,7 @@ def export(
     nothing_written = f"Item {urn} is not exported, and nothing is left of the attempt. Run the command again."
     with ending_early(nothing_written), local_context() as context, ExportProgressDisplay() as progress:
         if not unaudited:
-            items.record_export(context, urn, form)
+            items.record_export(context, urn, form, partial, str(output.absolute()) if output else None)
         try:
             exported = export_item(context.installation, context.database, urn, form, output, force, progress, partial)
         except IncompleteError as refusal:

@@ -34,7 +34,7 @@ NOUNS = {
     "stream": "Streams: values on pages, followed over time, with sources, history and alerts.",
     "web": "Start the management pages, until Ctrl-C.",
     "serve": "Start the management pages and the daemon, until Ctrl-C.",
-    "backup": "Copy the database and the files of the home, while collections go on.",
+    "backup": "Copy the database and the files of the home, while collections continue.",
     "restore": "Restore a backup, by default the newest, into an empty home and a new database.",
     "drain": "Empty a machine before a reboot: its processes hand their work over.",
     "secrets": "The key that encrypts passwords in the database: show its status, rotate it.",

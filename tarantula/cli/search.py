@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.text import Text
 
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, console, local_time, progress_bar, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError
 from tarantula.core.process import log_to_stdout
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.search import check_available
 from tarantula.search.barrels.client import GatewayClient
 from tarantula.search.barrels.signatures import SearchKeys

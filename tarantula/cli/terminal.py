@@ -19,10 +19,9 @@ from rich.progress import Progress
 from rich.table import Table
 
 from tarantula.archive.omissions import Omission
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole, escape_line
-from tarantula.core.process import EXIT_TERMINATED, Terminated, raise_on_sigterm
+from tarantula.core.termination import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, raise_on_sigterm
 
 MAX_PRINTED = 20
 """Maximum number of omissions printed; ``--json`` prints all."""

@@ -13,11 +13,11 @@ from rich.filesize import decimal
 
 from tarantula.archive.damage import DamagedBody
 from tarantula.archive.fixity import ItemCheck, ReadRate, no_limit
-from tarantula.cli.entry_point import EXIT_INCOMPLETE
 from tarantula.cli.terminal import Json, console, ending_early, progress_phases, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
 from tarantula.core.output import SafeConsole
+from tarantula.core.termination import EXIT_INCOMPLETE
 from tarantula.core.times import parse_duration, parse_moment
 from tarantula.services import fixity
 from tarantula.services.context import local_context

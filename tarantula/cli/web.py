@@ -9,8 +9,9 @@ import typer
 
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import is_terminating, log_to_stdout
+from tarantula.core.process import log_to_stdout
 from tarantula.core.sockets import is_loopback, listener_url
+from tarantula.core.termination import is_terminating
 from tarantula.lifecycle.daemon import SHUTDOWN_TIMEOUT_SECONDS, running_daemon
 from tarantula.services import machines
 from tarantula.services.context import ServiceContext, local_context

@@ -5,20 +5,30 @@ from __future__ import annotations
 import argparse
 import logging
 import subprocess
-from collections.abc import Awaitable
 
 from scrapy.commands.crawl import Command as ScrapyCrawl
 from scrapy.crawler import Crawler
 from scrapy.exceptions import UsageError
 
-from tarantula.cli.crawl import forwarding
-from tarantula.cli.entry_point import EXIT_INCOMPLETE, EXIT_INTERRUPTED, EXIT_REFUSED, restore_signal_handlers
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import EXIT_TERMINATED, Terminated, block_sigterm, is_terminating
-from tarantula.engine.blame import crawl_error, failure_sentence
+from tarantula.core.termination import (
+    EXIT_INCOMPLETE,
+    EXIT_INTERRUPTED,
+    EXIT_REFUSED,
+    EXIT_TERMINATED,
+    Terminated,
+    block_sigterm,
+    forwarding,
+    is_terminating,
+    restore_signal_handlers,
+)
+from tarantula.crawl.components import check_components
+from tarantula.engine.blame import failure_sentence, run_to_end
+from tarantula.engine.settings import check_command_line, check_log_file
 from tarantula.lifecycle.coordinator import abandon_item, base_problem_of, check_can_begin, complete_item
 from tarantula.lifecycle.processes import collect_command
+from tarantula.publications.scrapy_settings import spider_names
 from tarantula.spiders.base import BaseSpider
 from tarantula.spiders.publication import PublicationSpider, publication_name
 from tarantula.spiders.streams import StreamsSpider
@@ -28,6 +38,19 @@ logger = logging.getLogger(__name__)
 
 class Command(ScrapyCrawl):
     """Checks before it starts, so that mistakes are reported in one sentence."""
+
+    def process_options(self, args: list[str], opts: argparse.Namespace) -> None:
+        super().process_options(args, opts)
+        if set(args) & (spider_names() - {PublicationSpider.name, StreamsSpider.name}):
+            return
+        assert self.settings is not None
+        try:
+            # Some of them are read before a command is run.
+            check_command_line(self.settings)
+            check_log_file(self.settings)
+            check_components({"ADDONS": self.settings.getdict("ADDONS")})
+        except TarantulaError as error:
+            raise UsageError(str(error), print_help=False) from error
 
     def run(self, args: list[str], opts: argparse.Namespace) -> None:
         if len(args) != 1:
@@ -47,32 +70,35 @@ class Command(ScrapyCrawl):
             crawler = self.crawler_process.create_crawler(args[0])
         except TarantulaError as error:
             raise UsageError(str(error), print_help=False) from error
-        run = self.crawler_process.crawl(crawler, **opts.spargs)
-        self.crawler_process.start()
-        self._report_failure(run, crawler)
+        failure = run_to_end(self.crawler_process, self.crawler_process.crawl(crawler, **opts.spargs))
+        why = failure_sentence(failure, crawler.settings) if failure is not None else None
+        if why is not None:
+            logger.error("%s", why, exc_info=None if isinstance(failure, TarantulaError) else failure)
         collection = getattr(crawler.spider, "collection", None)
-        if issubclass(spider, StreamsSpider):
-            is_well = collection is not None and collection.trouble is None
-            self.exitcode = 0 if is_well and not self.crawler_process.bootstrap_failed else EXIT_REFUSED
+        has_failed = why is not None or self.crawler_process.bootstrap_failed
+        if collection is None or has_failed or collection.trouble is not None:
+            self.exitcode = EXIT_REFUSED
+        if collection is None or issubclass(spider, StreamsSpider):
             return
-        if self.crawler_process.bootstrap_failed:
-            abandon_item(collection)
-        if collection is not None and collection.is_handed_over and (collection.trouble is None or is_terminating()):
+        if has_failed:
+            abandon_item(collection, why)
+        if collection.is_handed_over and (collection.trouble is None or is_terminating()):
             self.exitcode = EXIT_TERMINATED
             return
-        if self.crawler_process.bootstrap_failed or collection is None or collection.trouble is not None:
-            self.exitcode = EXIT_REFUSED
-        if collection is not None:
-            self._complete(collection.urn)
+        self._complete(collection.urn)
+        if not self.exitcode:
+            self.exitcode = self._check_feeds(crawler) or (EXIT_INTERRUPTED if collection.interruption else 0)
 
     @staticmethod
-    def _report_failure(run: Awaitable[None], crawler: Crawler) -> None:
-        """Log why a spider could not be started: Scrapy does not."""
-        error = crawl_error(run)
-        if isinstance(error, TarantulaError):
-            logger.error("%s", error)
-        elif error is not None:
-            logger.error("%s", failure_sentence(error, crawler.settings), exc_info=error)
+    def _check_feeds(crawler: Crawler) -> int:
+        """Return the exit code of a collection whose feeds (``-o``) could not be written, else 0."""
+        assert crawler.stats is not None
+        stats = crawler.stats.get_stats()
+        written = sum(number for name, number in stats.items() if name.startswith("feedexport/success_count/"))
+        if not stats.get("item_scraped_count") or written >= len(crawler.settings.getdict("FEEDS")):
+            return 0
+        logger.error("A feed could not be written, as the log says. The item itself is stored.")
+        return EXIT_INCOMPLETE
 
     def _complete(self, urn: str) -> None:
         restore_signal_handlers()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from threading import Lock
 from time import monotonic, sleep
@@ -22,8 +23,8 @@ from tarantula.core.column_types import require_key, set_keyring
 from tarantula.core.config import Config
 from tarantula.core.deadlines import TimeBudgetError, check_time, current_budget, lift_time_budget
 from tarantula.core.errors import DatabaseUnavailableError, DatabaseUnreachableError, TarantulaError
-from tarantula.core.process import termination_held
 from tarantula.core.secrets import Keyring, is_sealed, secrets_in
+from tarantula.core.termination import termination_held
 
 LOCK_TIMEOUT_SECONDS = 30.0
 """How long SQLite waits for a lock."""
@@ -318,8 +319,16 @@ def _begin_sqlite(connection: Connection) -> None:
         connection.exec_driver_sql(f"BEGIN {mode}")
 
 
+def _check_thread() -> None:
+    """Refuse work in the thread of an event loop: while it waits for the database, nothing else is answered."""
+    with suppress(RuntimeError):
+        asyncio.get_running_loop()
+        raise AssertionError("A query was made in an event loop. Make it in a thread, as with run_in_thread.")
+
+
 def _limit_transaction(connection: Connection) -> None:
     """Let the database end queries when the time budget of the request is over."""
+    _check_thread()
     budget = current_budget()
     if connection.dialect.name == "postgresql":
         if budget is not None:

@@ -1,24 +1,16 @@
-"""Long-running processes: logging, garbage collector, limits of memory and files, and the end by SIGTERM.
-
-SIGTERM is a request to hand the work over: end at a safe point, release everything, and leave the rest to others.
-Reboots, ``docker stop``, systemd and Kubernetes send SIGTERM. Ctrl-C (SIGINT) is a user's stop: it is not handled here.
-"""
+"""Long-running processes: logging, garbage collector, periodic jobs, limits of memory and files."""
 
 from __future__ import annotations
 
 import ctypes
 import gc
 import logging
-import os
 import resource
-import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from logging import Logger
 from pathlib import Path
-from time import monotonic
 from typing import NamedTuple
 
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
@@ -167,94 +159,3 @@ def _of_branch(root: Path, path: str, files: _CgroupFiles) -> Iterator[int]:
                 yield min(map(int, limits)) - used + sum(int(stat.get(name, 0)) for name in files.cached)
         if group == root:
             return
-
-
-EXIT_TERMINATED = 128 + signal.SIGTERM
-"""Exit code of a process that has handed its work over."""
-REPEAT_SECONDS = 2.0
-"""A further SIGTERM within this time is the same request: a service manager and a parent process may both send one."""
-
-_received_at: float | None = None
-_holds = 0
-_is_pending = False
-
-
-class Terminated(KeyboardInterrupt):
-    """SIGTERM was received. What cleans up after Ctrl-C does so after this, too."""
-
-
-def is_terminating() -> bool:
-    """Whether SIGTERM was received."""
-    return _received_at is not None
-
-
-def note_sigterm(notify: Callable[[], None] = lambda: None) -> None:
-    """From now on, only remember SIGTERM, and call *notify*; the caller looks at `is_terminating` and ends.
-
-    A second one, later than `REPEAT_SECONDS`, kills the process. One that `sigterm_blocked` kept waiting comes now.
-    """
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, lambda *_: request_end(notify))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
-
-
-def raise_on_sigterm() -> None:
-    """From now on, raise `Terminated` in the main thread on SIGTERM."""
-    note_sigterm(_raise)
-
-
-def block_sigterm() -> None:
-    """Let SIGTERM wait until `note_sigterm` or `raise_on_sigterm`: another handler is set meanwhile."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-
-
-@contextmanager
-def sigterm_blocked() -> Iterator[None]:
-    """Let SIGTERM wait, in this thread and in processes that are started meanwhile, until they have set a handler.
-
-    Without it, a process that is still importing its modules would be killed, which counts as a crash.
-    """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def check_termination() -> None:
-    """Raise `Terminated` if SIGTERM was received."""
-    if is_terminating():
-        raise Terminated
-
-
-def request_end(notify: Callable[[], None] = lambda: None) -> None:
-    """Handle a SIGTERM: remember the first, and call *notify*; a later one kills the process."""
-    global _received_at
-    if _received_at is None:
-        _received_at = monotonic()
-        notify()
-    elif monotonic() - _received_at >= REPEAT_SECONDS:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
-
-
-@contextmanager
-def termination_held() -> Iterator[None]:
-    """Let SIGTERM raise `Terminated` only at the end of the context: what runs within would log it as an error."""
-    global _holds, _is_pending
-    _holds += 1
-    try:
-        yield
-    finally:
-        _holds -= 1
-    if _is_pending and not _holds:
-        _is_pending = False
-        raise Terminated
-
-
-def _raise() -> None:
-    global _is_pending
-    if _holds:
-        _is_pending = True
-    else:
-        raise Terminated

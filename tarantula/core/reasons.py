@@ -171,6 +171,7 @@ FAILURE_REASONS: dict[str, str] = {
     "server_invalid": "The server {server} has no valid host and port.",
     "not_collected": "The document could not be collected: {error}.",
     "dropped_by_pipeline": "A pipeline dropped it: {why}.",
+    "dropped_by_middleware": "A downloader middleware dropped it: {why}.",
     "pipeline_failed": "A pipeline failed: {error}.",
     "spider_failed": "The spider failed: {error}.",
 }

@@ -188,7 +188,7 @@ def boot_seconds() -> float:
 class SteadyClock:
     """The time of a wall clock that may be set while the process runs.
 
-    After a jump it goes on from the time before, by the seconds since the machine was started. A wrong clock that is
+    After a jump it continues from the time before, by the seconds since the machine was started. A wrong clock that is
     corrected within `CONFIRM_SECONDS` has no effect; a jump that lasts is followed then. Both are logged.
     """
 

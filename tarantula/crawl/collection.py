@@ -17,9 +17,9 @@ from tarantula import __version__
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnreachableError, TarantulaError
-from tarantula.core.process import is_terminating
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import is_terminating
 from tarantula.core.times import SteadyClock
 from tarantula.crawl.discovery import Discovery
 from tarantula.fetch.egress import EgressPolicy
@@ -102,8 +102,8 @@ class ItemControl:
     def _follow_egress(self, connection: Connection, policy: EgressPolicy) -> None:
         """Permit the addresses of servers that were accepted meanwhile."""
         if policy != self.egress:
-            told = policy.describe().as_data()
-            connection.execute(update(Item).where(Item.id == self._item_id).values(egress=told))
+            described = policy.describe().as_data()
+            connection.execute(update(Item).where(Item.id == self._item_id).values(egress=described))
             self.egress = policy
 
     def _count_requests(self, connection: Connection, limited: set[str]) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from scrapy import Request
     from scrapy.http import Response
 
+MIDDLEWARE_ERROR = "MiddlewareError"
+"""Rule of documents that a custom middleware failed on."""
+
 
 def document_of(entry: FrontierEntry, exchange: Exchange, scope: Scope) -> CollectedDocument:
     """Return the document of a response."""
@@ -128,8 +131,10 @@ def _target(exchange: Exchange) -> str | None:
 def retry_entry(document: CollectedDocument, politeness: Politeness) -> FrontierEntry | None:
     """Set a failed document to waiting if a retry may help; return the entry for the retry.
 
-    A document that was postponed waits already: no try was made.
+    A document that was postponed waits already: no try was made. A middleware that failed would fail again.
     """
+    if document.rule == MIDDLEWARE_ERROR:
+        return None
     if document.state != DocumentState.WAITING:
         tries = document.entry.tries + 1
         is_truncated = document.exchange is not None and document.exchange.truncated

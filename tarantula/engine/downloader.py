@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 MAX_WAITING_REQUESTS = 2000
-"""Requests that may wait for a name or for robots.txt beside those that are sent."""
+"""Requests that may wait for a name or for robots.txt, in addition to those that are sent."""
 
 _resolvers: dict[Crawler, Resolver] = {}
 
@@ -131,7 +131,7 @@ class FrontierDownloader(Component, Downloader):
         self.count("shortage/postponed_count")
         seconds = self._shortage.began(error, self._sent)
         self._show_shortage()
-        # Otherwise the engine would go on at its next heartbeat, up to five seconds later.
+        # Otherwise the engine would continue at its next heartbeat, up to five seconds later.
         asyncio.get_running_loop().call_later(seconds, self._wake_engine)
 
     def _note_memory(self) -> None:
@@ -268,7 +268,8 @@ class ExchangeDownloadHandler(BaseDownloadHandler):
         meta = request.meta
         return FetchRequest(
             request.url,
-            headers=[(name, value) for name, values in request.headers.items() for value in values],
+            # Of a dict: the method of `Headers` copies every list.
+            headers=[(name, value) for name, values in dict.items(request.headers) for value in values],
             method=request.method,
             body=request.body,
             timeout=meta.get("download_timeout", self._timeout),

@@ -7,16 +7,23 @@ run with the components of Scrapy.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings, default_settings
+from scrapy.settings import SETTINGS_PRIORITIES, BaseSettings
 
 from tarantula.core.errors import TarantulaError
+from tarantula.crawl.components import check_components
 from tarantula.engine.plain_documents import register_document_adapter
-from tarantula.publications.fields import COMPONENT_SETTINGS
-from tarantula.publications.scrapy_settings import ineffective_setting
+from tarantula.publications.scrapy_settings import (
+    COMPONENT_SETTINGS,
+    FIXED_SETTINGS,
+    PUBLICATION_SETTINGS,
+    ineffective_setting,
+    is_ignored,
+    setting_problem,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +67,6 @@ COLLECTION_SETTINGS: dict[str, Any] = {
         "https": "tarantula.engine.downloader.ExchangeDownloadHandler",
     },
     "DOWNLOAD_VERIFY_CERTIFICATES": True,
-    "DOWNLOAD_WARNSIZE": 0,
     # 4. The spider's output, on its way back.
     "SPIDER_MIDDLEWARES": {
         # Nearest to the spider. Custom middlewares are between these two.
@@ -91,8 +97,8 @@ COLLECTION_SETTINGS: dict[str, Any] = {
     },
     "LOG_FORMATTER": "tarantula.engine.log_formatter.QuietLogFormatter",
 }
-FIXED_SETTINGS = frozenset({"SCHEDULER", "DOWNLOADER", "DOWNLOAD_HANDLERS", "ITEM_PROCESSOR"})
-"""Settings that a collection does not work without."""
+OWN_SETTINGS = frozenset({"TARANTULA_BESIDE", "TARANTULA_PROGRESS"})
+"""Settings that our commands set."""
 _COMMAND_LINE = SETTINGS_PRIORITIES["cmdline"]
 _DEFAULT = SETTINGS_PRIORITIES["default"]
 
@@ -100,14 +106,14 @@ _DEFAULT = SETTINGS_PRIORITIES["default"]
 def apply_collection_settings(settings: BaseSettings) -> None:
     """Add the components of a collection; those that the project or the command line names are added to them."""
     check_command_line(settings)
+    _warn_of_project_settings(settings)
     register_document_adapter()
     for name, value in COLLECTION_SETTINGS.items():
         if name in COMPONENT_SETTINGS:
-            own = settings.getdict(name)
-            _check_required(name, own)
-            set_components(settings, name, {**value, **own})
+            set_components(settings, name, {**value, **settings.getdict(name)})
         elif name in FIXED_SETTINGS or settings.getpriority(name) == _DEFAULT:
             settings.set(name, value, priority="spider")
+    check_components({name: _plain(value) for name, value in settings.items()})
 
 
 def set_components(settings: BaseSettings, name: str, components: Mapping[str, Any]) -> None:
@@ -121,44 +127,43 @@ def set_components(settings: BaseSettings, name: str, components: Mapping[str, A
 
 def check_command_line(settings: BaseSettings) -> None:
     """Reject settings of the command line (``-s``) that a collection ignores or does not work with."""
-    for name in _given(settings):
-        if name in FIXED_SETTINGS:
-            raise TarantulaError("The setting {name} cannot be changed: a collection needs its own.", name=name)
-        if (complaint := ineffective_setting(name)) is not None:
+    given = {name: settings[name] for name in settings if settings.getpriority(name) == _COMMAND_LINE}
+    for name, value in given.items():
+        if name in PUBLICATION_SETTINGS:
+            raise TarantulaError(
+                "The setting {name} has no effect with -s. Set it in the publication (--set), or as an environment "
+                "variable.",
+                name=name,
+            )
+        if name not in OWN_SETTINGS and (complaint := setting_problem(name, _plain(value))) is not None:
             raise TarantulaError(complaint)
-        if (warning := misspelled_setting(name)) is not None:
-            raise TarantulaError(warning)
+
+
+def check_log_file(settings: BaseSettings) -> None:
+    """Reject a log file in a folder that does not exist."""
+    path = settings["LOG_FILE"]
+    if path and not Path(path).parent.is_dir():
+        raise TarantulaError("The log file {path} cannot be written: its folder does not exist.", path=path)
 
 
 def check_publication_settings(settings: Mapping[str, Any]) -> None:
-    """Reject settings of a publication that break a collection; log a warning for those without effect."""
+    """Reject stored settings that a collection does not work without; log a warning for those that it ignores."""
     for name, value in settings.items():
-        if name in FIXED_SETTINGS:
-            raise TarantulaError(
-                "The publication cannot change the setting {name}: a collection needs its own.", name=name
-            )
-        if name in COMPONENT_SETTINGS:
-            _check_required(name, value)
-        complaint = ineffective_setting(name) or misspelled_setting(name)
+        complaint = setting_problem(name, value)
+        if complaint is not None and not is_ignored(name, value):
+            raise TarantulaError("{complaint} Change the publication.", complaint=complaint)
         if complaint is not None:
             logger.warning("%s Remove it from the publication.", complaint)
 
 
-def misspelled_setting(name: str) -> str | None:
-    """Return a sentence if a setting is unknown and resembles a known one; components may have their own settings."""
-    if name in vars(default_settings) or name.startswith(("TARANTULA_", "PLAYWRIGHT_")):
-        return None
-    near = get_close_matches(name, [known for known in vars(default_settings) if known.isupper()], 1, cutoff=0.9)
-    return f"There is no setting {name}. Did you mean {near[0]}?" if near else None
+def _warn_of_project_settings(settings: BaseSettings) -> None:
+    """Log a warning for settings of the project that hold for hand-written spiders only."""
+    for name in settings:
+        is_of_project = settings.getpriority(name) == SETTINGS_PRIORITIES["project"]
+        # A publication has a field of its own for robots.txt.
+        if is_of_project and name != "ROBOTSTXT_OBEY" and (complaint := ineffective_setting(name)) is not None:
+            logger.warning("%s It holds for hand-written spiders only.", complaint)
 
 
-def _check_required(name: str, components: Mapping[str, Any]) -> None:
-    for path, order in COLLECTION_SETTINGS[name].items():
-        if order is not None and path in components and components[path] is None:
-            raise TarantulaError(
-                "{path} in {name} cannot be switched off: a collection needs it.", path=path, name=name
-            )
-
-
-def _given(settings: BaseSettings) -> Iterator[str]:
-    return (name for name in settings if settings.getpriority(name) == _COMMAND_LINE)
+def _plain(value: Any) -> Any:
+    return dict(value) if isinstance(value, BaseSettings) else value

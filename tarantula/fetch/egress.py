@@ -197,14 +197,14 @@ class EgressPolicy:
     def describe(self) -> Reason:
         """Return what is permitted, as a reason that is stored and shown with an item."""
         if self.allow_private:
-            told = Reason.of("egress_private")
+            reason = Reason.of("egress_private")
         elif self.named:
-            told = Reason.of("egress_named", addresses=", ".join(map(str, self.named)))
+            reason = Reason.of("egress_named", addresses=", ".join(map(str, self.named)))
         else:
-            told = Reason.of("egress_public")
+            reason = Reason.of("egress_public")
         if self.networks:
-            told = told.with_note(Reason.of("egress_networks", networks=", ".join(map(str, self.networks))))
-        return told.with_note(Reason.of("egress_proxy")) if self.proxy_guards else told
+            reason = reason.with_note(Reason.of("egress_networks", networks=", ".join(map(str, self.networks))))
+        return reason.with_note(Reason.of("egress_proxy")) if self.proxy_guards else reason
 
     def _decide(self, host: str, port: int, address: str) -> bool:
         parsed = _unmapped(ip_address(address.partition("%")[0]))

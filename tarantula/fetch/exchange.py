@@ -97,10 +97,6 @@ class Exchange:
         return ResponseHead(self.url, self.status, self.headers).get(name)
 
 
-if TYPE_CHECKING:
-    pass
-
-
 class DownloadError(Exception):
     """The exchange failed or was refused. `state` and `reason` become those of the document."""
 

@@ -36,7 +36,7 @@ CACHE_SECONDS = 300.0
 
 NSSWITCH, RESOLV_CONF = Path("/etc/nsswitch.conf"), Path("/etc/resolv.conf")
 LOCAL_SOURCES = re.compile(r"files|dns|myhostname|mymachines|mdns\w*")
-"""Sources of nsswitch.conf that know nothing, beside what c-ares reads, of a name with a dot that is not ``.local``."""
+"""Sources of nsswitch.conf that have no answer of their own for a name with a dot that is not ``.local``."""
 RESOLVED_STUB = re.compile(r"^nameserver\s+127\.0\.0\.5[34]\s*$", re.MULTILINE)
 """systemd-resolved as the name server: it gives the answers that its source ``resolve`` would give."""
 

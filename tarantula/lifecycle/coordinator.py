@@ -24,18 +24,18 @@ from tarantula.archive.quality.indicators import (
     refresh_fixity,
     store_indicators,
 )
+from tarantula.browser.chromium import check_browser
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import ConflictError, TarantulaError
 from tarantula.core.messages import Message
-from tarantula.core.process import Terminated, check_termination
-from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.reasons import ItemReason, Reason, as_reason
 from tarantula.core.states import ACTIVE_ITEM_STATES, ItemState, check_transition
+from tarantula.core.termination import Terminated, check_termination
 from tarantula.crawl.collection import Collection
 from tarantula.crawl.components import check_components
-from tarantula.fetch.chromium import check_browser
 from tarantula.frontier.strategies import load_strategy
-from tarantula.incremental import (
+from tarantula.lifecycle.incremental import (
     begin_refresh,
     check_can_plan,
     has_later_item,
@@ -220,10 +220,11 @@ def hand_over_item(collection: Collection) -> None:
     end_item(collection, None)
 
 
-def abandon_item(collection: Collection | None) -> None:
-    """Interrupt an item whose crawler could not be built."""
+def abandon_item(collection: Collection | None, why: str | None = None) -> None:
+    """Interrupt an item whose crawler could not be built, or was ended by an error; *why* is added to its reason."""
     if collection is not None and collection.interruption is None:
-        end_item(collection, Reason.of(ItemReason.NOT_STARTED))
+        reason = Reason.of(ItemReason.NOT_STARTED)
+        end_item(collection, reason.with_note(as_reason(why)) if why else reason)
 
 
 def finish_item(database: Database, urn: str, reason: Reason | None) -> None:

@@ -22,7 +22,8 @@ from tarantula.archive.withheld_files import WithholdingFollower
 from tarantula.core.config import Config
 from tarantula.core.database import Database, display_name
 from tarantula.core.errors import DatabaseUnreachableError
-from tarantula.core.process import PeriodicJob, is_terminating
+from tarantula.core.process import PeriodicJob
+from tarantula.core.termination import is_terminating
 from tarantula.core.times import JUMP_SECONDS, SteadyClock
 from tarantula.lifecycle.notifications import check_notify_addresses, send_item_notices
 from tarantula.lifecycle.processes import (

@@ -12,8 +12,8 @@ from typing import Protocol
 
 from tarantula.core.config import Config
 from tarantula.core.files import file_lock
-from tarantula.core.process import sigterm_blocked
 from tarantula.core.states import ItemState
+from tarantula.core.termination import sigterm_blocked
 
 PROCESS_LOG = "daemon.log"
 """File in an item's directory with the output of its processes."""

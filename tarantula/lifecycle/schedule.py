@@ -17,7 +17,7 @@ from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ACTIVE_ITEM_STATES, DocumentState, ItemState, Validation
 from tarantula.core.urls import key_of
-from tarantula.incremental import item_to_refresh
+from tarantula.lifecycle.incremental import item_to_refresh
 from tarantula.links.link import LinkKind
 from tarantula.models import Document, Item, Publication, Server
 from tarantula.publications.config import PublicationConfig

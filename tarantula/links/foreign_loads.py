@@ -86,6 +86,8 @@ def without_foreign_loads(body: bytes, media_type: str, charset: str | None) -> 
     if is_html:
         mark, encoding = html_encoding(body, charset)
         text = body[len(mark) :].decode(encoding if mark else f"whatwg-{encoding}", "replace")
+        # Another byte order mark would become the first one, which a browser leaves out.
+        text = text.lstrip("\ufeff")
     else:
         text, _ = decode_text(body, charset)
         text = _STYLESHEET.sub(_only_css, _ATTRIBUTE_DEFAULTS.sub("", text))

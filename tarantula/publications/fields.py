@@ -24,6 +24,7 @@ from tarantula.fetch.egress import EgressPolicy, guarded_sockets
 from tarantula.frontier.strategies import STRATEGIES
 from tarantula.publications.attention import check_rule
 from tarantula.publications.patterns import parse_pattern
+from tarantula.publications.scrapy_settings import COMPONENT_SETTINGS
 
 
 @contextmanager
@@ -104,8 +105,6 @@ _BARE_HOST = re.compile(
 )
 _HOST = re.compile(r"https?://([^/?#\\]+)", re.IGNORECASE)
 _TYPE = re.compile(r"(?:\*/\*|[a-z0-9][a-z0-9!#$&^_.+-]*/(?:\*|[a-z0-9][a-z0-9!#$&^_.+-]*))")
-COMPONENT_SETTINGS = frozenset({"DOWNLOADER_MIDDLEWARES", "EXTENSIONS", "ITEM_PIPELINES", "SPIDER_MIDDLEWARES"})
-"""Scrapy settings whose keys are import paths of classes."""
 _SETTING = re.compile(r"[A-Z][A-Z0-9_]*")
 _IMPORT_PATH = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+", re.ASCII)
 

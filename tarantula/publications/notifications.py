@@ -80,7 +80,9 @@ def send_message(installation: Config, message: NotificationMessage, address: st
         return False
     with redacted_logs(address), guarded_sockets(notification_policy(installation, plugin)) as refused:
         try:
-            sent = bool(plugin.notify(title=message.title, body=message.body, notify_type=message.kind))
+            # As text: it has texts of strangers, which e-mail would show as HTML. By the plugin itself, in this thread,
+            # for whose sockets the policy holds: `Apprise.notify` uses another one.
+            sent = bool(plugin.notify(message.body, message.title, message.kind, body_format="text"))
         except Exception as error:
             # Apprise has plugins for a hundred services, which raise exceptions of their own.
             # Without a traceback: its text may have the address with its password.

@@ -107,7 +107,7 @@ def record_visit(page, server, now, ripening):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def _ripe_time(page, price, ripening):  # type: ignore[no-untyped-def]
-    """Return the time at which a page reaches a price."""
+    """Return the time at which a visit to a page is worth *price*; infinite if it never is."""
     rate = ripening.rates[page]
     if not 0.0 < rate < inf or ripening.weights[page] <= 0.0:
         return inf

@@ -13,9 +13,13 @@ from typing import Annotated
 from pydantic import BaseModel, BeforeValidator, Field
 
 from tarantula.core.validation import MessageText
+from tarantula.deprecated import former_names
 
 RESULTS_PER_PAGE = 10
 MOST_PAGES = 1_000
+
+# Not as a function, which would make every name of this module valid for type checkers.
+globals()["__getattr__"] = former_names(__name__)
 
 
 class SearchOrder(StrEnum):

@@ -43,7 +43,8 @@ def back_up(
 ) -> BackupResult:
     """Add a backup of the installation to a directory."""
     # The entry comes first, so that the backup has it too.
-    with context.changing("backup", str(target.absolute()), needed=Role.ADMINISTRATOR):
+    detail = {"mirrors": with_mirrors, "keep": keep}
+    with context.changing("backup", str(target.absolute()), needed=Role.ADMINISTRATOR, **detail):
         pass
     directory = BackupDirectory(target)
     return backup.back_up(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -79,6 +79,18 @@ def local_context() -> Iterator[ServiceContext]:
     installation = Config()
     with open_database(installation) as database:
         yield ServiceContext(installation, database, local_person(), is_local=True)
+
+
+def audited_changes(before: Mapping[str, Any], after: Mapping[str, Any], secret: Set[str]) -> dict[str, Any]:
+    """Return old and new value of each changed field, for the audit log; of *secret* fields only that they changed.
+
+    Of a new object *before* is empty, and so fields without a value are left out.
+    """
+    return {
+        key: "changed" if key in secret else [before.get(key), value]
+        for key, value in after.items()
+        if before.get(key) != value and (key in before or value)
+    }
 
 
 class ResultPage(BaseModel, Generic[T]):

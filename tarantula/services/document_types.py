@@ -39,7 +39,7 @@ def list_types(context: ServiceContext) -> list[TypeRow]:
 
 def add_type(context: ServiceContext, mime: str, extensions: Sequence[str], description: str = "") -> str:
     """Register a type; return its normalized name."""
-    with context.changing("type.add", mime) as session:
+    with context.changing("type.add", mime, extensions=list(extensions), description=description) as session:
         return document_types.add_type(session, mime, extensions, description).mime
 
 
@@ -57,7 +57,7 @@ def list_profiles(context: ServiceContext) -> list[ProfileRow]:
 
 def add_profile(context: ServiceContext, name: str, mimes: Sequence[str], description: str = "") -> None:
     """Create a profile from a list of types."""
-    with context.changing("profile.add", name, types=list(mimes)) as session:
+    with context.changing("profile.add", name, types=list(mimes), description=description) as session:
         document_types.add_profile(session, name, mimes, description)
 
 

@@ -93,7 +93,7 @@ def verify(
 ) -> list[ItemCheck]:
     """Read the files of items back, or of all items, and store the results; see `verify_item`."""
     subject = ", ".join(urns) or ALL_ITEMS
-    with context.changing("item.verify", subject, needed=Role.CURATOR) as session:
+    with context.changing("item.verify", subject, needed=Role.CURATOR, full=full) as session:
         chosen = [find_item(session, urn).urn for urn in dict.fromkeys(urns)]
         if not urns:
             chosen = list(session.scalars(select(Item.urn).where(Item.state != ItemState.REMOVING).order_by(Item.id)))

@@ -245,13 +245,13 @@ def list_exports(context: ServiceContext, urn: str) -> list[ExportRow]:
 def start_export(context: ServiceContext, urn: str, form: ExportFormat, partial: bool = False) -> None:
     """Start a process that exports an item, replacing an earlier export; with *partial* also if incomplete."""
     machines.check_free(context, urn)
-    record_export(context, urn, form)
+    record_export(context, urn, form, partial)
     machines.run(context, urn, export_command(urn, form, partial))
 
 
-def record_export(context: ServiceContext, urn: str, form: str) -> None:
+def record_export(context: ServiceContext, urn: str, form: str, partial: bool, to: str | None = None) -> None:
     """Write to the audit log that an item is exported; refuse while it is being collected."""
-    with context.changing("item.export", urn, format=form) as session:
+    with context.changing("item.export", urn, format=form, partial=partial, to=to) as session:
         item = find_item(session, urn)
         if item.state in UNFINISHED_STATES:
             raise ConflictError(

@@ -33,11 +33,13 @@ from tarantula.publications.scrapy_settings import (
     check_new_name,
     check_web_settings,
     ineffective_setting,
+    is_ignored,
     privileged_change,
+    setting_problem,
 )
 from tarantula.scope.scope import Scope
 from tarantula.services import machines
-from tarantula.services.context import ServiceContext
+from tarantula.services.context import ServiceContext, audited_changes
 from tarantula.services.notifications import check_notify
 from tarantula.store.server_settings import scope_of
 
@@ -146,7 +148,8 @@ def add(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> str:
     config = read_config({**fields, "name": name})
     _check_privileged_fields(context, config.model_dump())
     _check_new_name(config.name)
-    with context.changing("publication.add", config.name) as session:
+    changes = audited_changes({}, _audited(config), SECRET_FIELDS)
+    with context.changing("publication.add", config.name, changes=changes) as session:
         registry.add_publication(session, config)
     return config.name
 
@@ -159,7 +162,7 @@ def edit(context: ServiceContext, name: str, fields: Mapping[str, Any]) -> None:
         fields = restore_masked(fields, before)
         after = registry.config_of(registry.edit_publication(session, name, fields)).model_dump(mode="json")
         _check_privileged_fields(context, after, before)
-        changes |= {key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]}
+        changes |= audited_changes(before, after, SECRET_FIELDS)
 
 
 def _check_privileged_fields(
@@ -186,13 +189,16 @@ def _check_strategy(context: ServiceContext, fields: Mapping[str, Any], stored: 
 
 
 def _check_settings(context: ServiceContext, fields: Mapping[str, Any], stored: Mapping[str, Any]) -> None:
-    """Reject Scrapy settings that have no effect on a collection, that run code, or with invalid values."""
+    """Reject Scrapy settings that a collection ignores or cannot have, that run code, or with invalid values."""
     settings, before = fields.get("settings"), stored.get("settings") or {}
     if not isinstance(settings, dict):
         return
-    for name in settings.keys() - before.keys():
-        if (complaint := ineffective_setting(name)) is not None:
-            raise TarantulaError(complaint, fields={"settings": complaint})
+    for name, value in settings.items():
+        if name not in before or (context.may_run_code and value != before[name]):
+            # What only the command line may set is refused below.
+            complaint = setting_problem(name, value) if context.may_run_code else ineffective_setting(name)
+            if complaint is not None:
+                raise TarantulaError(complaint, fields={"settings": complaint})
     if context.may_run_code:
         return
     if (changed := privileged_change(settings, before)) is not None:
@@ -242,8 +248,8 @@ def copy(context: ServiceContext, name: str, new_name: str) -> None:
     _check_new_name(new_name)
     with context.changing("publication.copy", new_name, source=name) as session:
         config = registry.config_of(registry.get_publication(session, name))
-        harmless = {key: value for key, value in config.settings.items() if ineffective_setting(key) is not None}
-        _check_privileged_fields(context, config.model_dump(), {"settings": harmless, "notify": config.notify})
+        ignored = {key: value for key, value in config.settings.items() if is_ignored(key, value)}
+        _check_privileged_fields(context, config.model_dump(), {"settings": ignored, "notify": config.notify})
         registry.add_publication(session, read_config({**config.model_dump(), "name": new_name}))
 
 
@@ -272,12 +278,15 @@ def import_configs(context: ServiceContext, configs: Sequence[PublicationConfig]
     configs = [_unsealed(context, config) for config in configs]
     names = [config.name for config in configs]
     store = registry.put_publication if replace else registry.add_publication
-    with context.changing("publication.import", ", ".join(names), replace=replace) as session:
+    changes = dict[str, Any]()
+    with context.changing("publication.import", ", ".join(names), replace=replace, changes=changes) as session:
         for config in configs:
-            if not session.scalar(select(exists().where(_has_name(config.name)))):
+            row = session.scalar(select(Publication).where(_has_name(config.name)))
+            if row is None:
                 _check_new_name(config.name)
-            if not context.may_run_code:
-                _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
+            _check_privileged_fields(context, config.model_dump(), _stored_fields(session, config.name))
+            before = {"base_url": row.base_url, **row.configuration} if row is not None else {}
+            changes[config.name] = audited_changes(before, _audited(config), SECRET_FIELDS)
             store(session, config)
     return names
 
@@ -403,12 +412,12 @@ def _has_name(name: str) -> Any:
     return Publication.name == name
 
 
+def _audited(config: PublicationConfig) -> dict[str, Any]:
+    return config.model_dump(mode="json", exclude={"name"})
+
+
 def _is_valid_name(name: str) -> bool:
     try:
         return bool(check_name(name))
     except ValueError:
         return False
-
-
-def _audited_change(field: str, before: Any, after: Any) -> Any:
-    return "changed" if field in SECRET_FIELDS else [before, after]

@@ -55,8 +55,11 @@ def set_server(context: ServiceContext, server: str, publication: str | None = N
 def clear_server(context: ServiceContext, server: str, publication: str | None = None) -> None:
     """Delete the settings of a server, for all publications or within one."""
     name = server_settings.server_name(server)
-    with context.changing("server.clear", name, publication=publication) as session:
+    before = dict[str, Any]()
+    with context.changing("server.clear", name, publication=publication, before=before) as session:
         within = registry.get_publication(session, publication) if publication is not None else None
+        stored = dict(server_settings.stored_server_settings(session, name)).get(publication, ServerSettings())
+        before |= {key: value for key, value in stored.model_dump(mode="json").items() if value is not None}
         if not server_settings.clear_server_settings(session, name, within):
             raise NotFoundError(
                 "There are no settings for {name}{where}.", name=name, where=_in_publication(publication)

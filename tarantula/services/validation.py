@@ -83,15 +83,15 @@ def validate(
     context: ServiceContext, urn: str, why: str = "", anyway: bool = False, by: str | None = None
 ) -> ItemDecision:
     """Accept an item; *anyway* accepts an incomplete one. *by* names who decided, if not the person who acts."""
-    changing = context.changing("item.validate", urn, why=why, anyway=anyway)
     who = context.person.name if by is None else by
+    changing = context.changing("item.validate", urn, by=who, why=why, anyway=anyway)
     return decide_and_call_hooks(context.installation, changing, urn, Validation.VALID, by=who, why=why, anyway=anyway)
 
 
 def reject(context: ServiceContext, urn: str, why: str, by: str | None = None) -> ItemDecision:
     """Reject an item. *by* names who decided, if not the person who acts."""
-    changing = context.changing("item.reject", urn, why=why)
     who = context.person.name if by is None else by
+    changing = context.changing("item.reject", urn, by=who, why=why)
     return decide_and_call_hooks(context.installation, changing, urn, Validation.REJECTED, by=who, why=why)
 
 

@@ -113,6 +113,10 @@ class PreviewSpiderLoader(PublicationSpiderLoader):
         spider = super().load(spider_name)
         if not issubclass(spider, BaseSpider):
             return spider
+        if spider_name not in _publication_names():
+            raise UsageError(
+                "Name a publication with --spider: `tarantula publication list` shows them.", print_help=False
+            )
         return type("PreviewSpider", (PreviewSpider,), {"name": spider_name, "typed": self.typed})
 
 

@@ -8,29 +8,41 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self
 
+from scrapy.exceptions import IgnoreRequest
 from scrapy.settings import overridden_settings
 from twisted.python.failure import Failure
 
+from tarantula.browser.chromium import browser_settings
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import note_sigterm
 from tarantula.core.reasons import Reason
 from tarantula.core.secrets import MASK, check_readable, has_text
+from tarantula.core.states import DocumentState
+from tarantula.core.termination import note_sigterm
 from tarantula.crawl.collection import Collection
-from tarantula.crawl.responses import document_of, failed_document, truncated_document
+from tarantula.crawl.responses import MIDDLEWARE_ERROR, document_of, failed_document, truncated_document
+from tarantula.engine.blame import error_text, failed_component
 from tarantula.engine.settings import check_publication_settings, set_components
-from tarantula.fetch.chromium import browser_settings
-from tarantula.fetch.exchange import DownloadError, Exchange, FetchAbandoned, LocalResourceError, TruncatedBody
+from tarantula.fetch.exchange import (
+    DownloadError,
+    Exchange,
+    FetchAbandoned,
+    LocalResourceError,
+    RefusedByRule,
+    TruncatedBody,
+)
 from tarantula.items import CollectedDocument, FrontierEntry
 from tarantula.lifecycle.coordinator import abandon_item, begin_item
-from tarantula.publications.fields import COMPONENT_SETTINGS
+from tarantula.publications.scrapy_settings import COMPONENT_SETTINGS
 from tarantula.spiders.base import BaseSpider, entry_and_exchange
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
     from scrapy.http import Response
 
-    from tarantula.browser.renderer import PageRenderer
+    from tarantula.engine.page_renderer import PageRenderer
+
+logger = logging.getLogger(__name__)
 
 
 def hide_settings(crawler: Crawler, names: set[str]) -> None:
@@ -64,8 +76,8 @@ class PublicationSpider(BaseSpider):
         try:
             check_readable(*collection.config.settings.values())
             check_publication_settings(collection.config.settings)
-        except TarantulaError:
-            abandon_item(collection)
+        except TarantulaError as error:
+            abandon_item(collection, str(error))
             raise
         for key, value in collection.config.settings.items():
             if key in COMPONENT_SETTINGS:
@@ -84,7 +96,7 @@ class PublicationSpider(BaseSpider):
 
     def prepare_rendering(self) -> None:
         """Set the browser settings, and create the renderer."""
-        from tarantula.browser.renderer import PageRenderer
+        from tarantula.engine.page_renderer import PageRenderer
 
         for key, value in browser_settings(self.settings["USER_AGENT"]).items():
             self.settings.set(key, value, priority="spider")
@@ -130,9 +142,22 @@ class PublicationSpider(BaseSpider):
             return []
         if isinstance(error, TruncatedBody) and error.exchange is not None:
             return [truncated_document(entry, error, self.collection.scope)]
-        if not isinstance(error, DownloadError):
-            error = DownloadError(Reason.of("not_collected", error=str(error)))
-        return [failed_document(entry, error, datetime.now(UTC))]
+        assert error is not None
+        return [failed_document(entry, self._download_error(error), datetime.now(UTC))]
+
+    def _download_error(self, error: BaseException) -> DownloadError:
+        """Return what a document ends with: a middleware that drops it or fails is not the server's failure."""
+        if isinstance(error, DownloadError):
+            return error
+        if isinstance(error, IgnoreRequest):
+            reason = Reason.of("dropped_by_middleware", why=str(error))
+            return RefusedByRule(DocumentState.OVER_LIMIT, reason, "IgnoreRequest")
+        reason = Reason.of("not_collected", error=error_text(error, self.settings))
+        # Scrapy raises a TypeError, which names the middleware, for a wrong result.
+        if isinstance(error, TypeError) or failed_component(error, self.settings) is not None:
+            logger.error("A middleware failed on a request.", exc_info=error)
+            return RefusedByRule(DocumentState.SYSTEM_ERROR, reason, MIDDLEWARE_ERROR)
+        return DownloadError(reason)
 
 
 def publication_name(spider: str, arguments: Mapping[str, str]) -> str | None:

@@ -122,7 +122,8 @@ def _inherited(session: Session, identity: int, document: Document) -> Inherited
 
 def has_other_body(root: type[Document]) -> ColumnElement[bool]:
     """Return the condition that the document *root* does not have the body of the `Document` that refers to it."""
-    return or_(root.warc.is_(None), root.digest.is_distinct_from(Document.digest))
+    # Documents that refer to each other, or to themselves, have no body either.
+    return or_(root.warc.is_(None), root.digest.is_distinct_from(Document.digest), root.refers_to_id == Document.id)
 
 
 def documents_without_body(session: Session, item: Item) -> Iterator[Document]:

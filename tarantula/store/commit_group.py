@@ -203,7 +203,7 @@ class GroupCommitThread(ABC, Generic[GroupT, ResultT]):
         return monotonic() < self._closing_at + CLOSING_SECONDS
 
     def _wait_for_space(self, error: TarantulaError) -> bool:
-        """Wait a moment after a disk was found full; return whether to try again. The heartbeat goes on."""
+        """Wait a moment after a disk was found full; return whether to try again. The heartbeat continues."""
         if self._waits_for is None:
             self._waits_for = getattr(error, "shortage", Shortage.DISK)
             logger.warning("%s Requests pause meanwhile; no document is lost.", error)
@@ -356,6 +356,8 @@ class CommitResult:
     """Servers that other collectors or the stream reader need, or that exceed the fair share."""
     refilled: list[list[FrontierEntry]] = field(default_factory=list)
     """One list per refill request, in the same order."""
+    unwritten: Set[int] = frozenset()
+    """Documents whose outcome does not count, because another visit has collected them meanwhile."""
     work_left: bool = True
     """Whether any document of the item waits or is being collected, by any collector."""
 

@@ -21,7 +21,15 @@ from tarantula.core.states import DocumentState
 from tarantula.frontier.queues import FrontierEntry
 from tarantula.links.link import Link, LinkKind
 from tarantula.models import Document, LinkRow, Server
-from tarantula.store.bulk import chunks, copy_binary, execute_returning, execute_rows, packed_text, raw_cursor
+from tarantula.store.bulk import (
+    chunks,
+    copy_binary,
+    execute_returning,
+    execute_rows,
+    packed_text,
+    query_rows,
+    raw_cursor,
+)
 
 
 class DiscoveredUrl(NamedTuple):
@@ -204,9 +212,13 @@ OUTCOME_COLUMNS = (*_PLAIN_COLUMNS[1:], "reason_code", "reason_parameters")
 """Columns that an outcome changes."""
 _FINISH = (
     f"UPDATE document SET {', '.join(f'{name} = done.column{n}' for n, name in enumerate(OUTCOME_COLUMNS, 2))}"
-    " FROM ({rows}) AS done WHERE document.id = done.column1"
+    # The first capture of a visit stays: records of other documents may refer to it by now.
+    " FROM ({rows}) AS done WHERE document.id = done.column1 AND (document.warc IS NULL OR document.state IN (0, -6))"
+    " RETURNING id"
 )
-_MARK_COLLECTING = "UPDATE document SET state = 0 FROM ({rows}) AS begun WHERE document.id = begun.column1"
+_MARK_COLLECTING = (
+    "UPDATE document SET state = 0 FROM ({rows}) AS begun WHERE document.id = begun.column1 AND document.state = -6"
+)
 _plain_values = attrgetter(*_PLAIN_COLUMNS)
 _ENTRY_COLUMNS = (
     Document.id,
@@ -256,15 +268,17 @@ class DocumentTable:
         else:
             execute_rows(connection, _INSERT_LINKS, rows, ())
 
-    def finish(self, connection: Connection, outcomes: Sequence[DocumentOutcome]) -> None:
-        """Write the outcomes of documents."""
-        if outcomes:
-            execute_rows(
-                connection, _FINISH, list(map(_outcome_values, outcomes)), _outcome_types(connection.dialect.name)
-            )
+    def finish(self, connection: Connection, outcomes: Sequence[DocumentOutcome]) -> set[int]:
+        """Write the outcomes of documents; return the ids of those that were written.
+
+        A document that has been collected meanwhile is left as it is: by another collector that took its server over,
+        or by this one before it got the server back.
+        """
+        values = list(map(_outcome_values, outcomes))
+        return {row[0] for row in query_rows(connection, _FINISH, values, _outcome_types(connection.dialect.name))}
 
     def mark_collecting(self, connection: Connection, ids: Sequence[int]) -> None:
-        """Set the state of documents to "being collected"."""
+        """Set the state of waiting documents to "being collected"."""
         if ids:
             execute_rows(connection, _MARK_COLLECTING, [(identity,) for identity in ids], ("bigint",))
 

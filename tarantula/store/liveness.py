@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, exists, fun
 
 from tarantula.core.column_types import UtcDateTime
 from tarantula.core.states import Shortage
-from tarantula.models import Barrel, Collector, DrainedMachine, Server
+from tarantula.models import Barrel, Collector, DrainedMachine, Server, Withholding
 
 HEARTBEAT_TIMEOUT_SECONDS = 5.0
 """Seconds without a heartbeat after which a collector or barrel is considered dead."""
@@ -82,7 +82,8 @@ def is_running(pid: int) -> bool:
     """Whether a process of this machine is running; one that has exited and is not reaped yet is not."""
     try:
         # The state follows the name, which is in parentheses and may contain any character.
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as file:
+            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
     except FileNotFoundError:
         return _exists(pid)
     except OSError:
@@ -197,10 +198,13 @@ class BarrelMonitor:
     def __init__(self) -> None:
         self._heartbeats: dict[int, tuple[datetime, float]] = {}
         self._checked_at = -HEARTBEAT_TIMEOUT_SECONDS
+        self.has_withholdings = False
+        """Whether there were withholdings when the barrels were read."""
 
     def live(self, connection: Connection) -> list[LiveBarrel]:
         """Return the barrels with a recent heartbeat, except those whose local process is gone."""
         rows, now, here = _rows(connection), monotonic(), machine_id()
+        self.has_withholdings = any(row.has_withholdings for row in rows)
         if now - self._checked_at > HEARTBEAT_TIMEOUT_SECONDS:
             self._heartbeats.clear()
         self._checked_at = now
@@ -222,7 +226,11 @@ class BarrelMonitor:
 
 # Built once, because gateways run it for every query.
 _TABLE = Barrel.__table__.c
-_COLUMNS = [_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")]
+_COLUMNS: list[ColumnElement[Any]] = [
+    *(_TABLE[name] for name in ("id", "address", "is_ready", "place", "host", "pid", "heartbeat_at")),
+    # With the barrels, so that an installation without withholdings needs no other statement for a query.
+    exists().where(Withholding.lifted_at.is_(None)).label("has_withholdings"),
+]
 _BY_DATABASE_CLOCK = select(*_COLUMNS, func.clock_timestamp().label("now")).order_by(_TABLE.id)
 _BY_LOCAL_CLOCK = select(*_COLUMNS, bindparam("now", type_=UtcDateTime).label("now")).order_by(_TABLE.id)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from heapq import merge
 from itertools import groupby
 from operator import itemgetter
@@ -12,7 +13,7 @@ from os import pread
 from pathlib import Path
 from struct import Struct
 from tempfile import TemporaryFile, gettempdir
-from typing import Any, Self
+from typing import IO, Any, Self
 
 from sqlalchemy import Select, collate, literal, null, select
 from sqlalchemy.orm import Session
@@ -30,6 +31,17 @@ REGION_BITS = 26
 """Boundaries are sorted by regions of a file with 2 to this power bytes."""
 ROWS_IN_MEMORY = 1_000_000
 """Rows whose boundaries are in memory, before they are moved to a temporary file."""
+
+
+@contextmanager
+def _new_file() -> Iterator[IO[bytes]]:
+    """Yield a temporary file that stays open, unless there is an error."""
+    file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115
+    try:
+        yield file
+    except BaseException:
+        file.close()
+        raise
 
 
 class ItemPositions:
@@ -76,11 +88,11 @@ class BoundarySpool:
 
     def __init__(self, database: Database, item_id: int, name: str | None = None) -> None:
         """Copy the boundaries in the files of the item *item_id*, or only those in its file *name*."""
-        self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by `close`
         self._regions: defaultdict[str, defaultdict[int, array[int]]] = defaultdict(_new_regions)
         self._spilled: defaultdict[tuple[str, int], list[tuple[int, int]]] = defaultdict(list)
         """Offset and size in the temporary file, by file and region."""
-        with write_errors(TEMPORARY_FOLDER), database.reading() as session:
+        with _new_file() as file, write_errors(TEMPORARY_FOLDER), database.reading() as session:
+            self._file = file
             self._copy(session, session.get_one(Item, item_id), name)
 
     def close(self) -> None:
@@ -152,9 +164,9 @@ class PositionSpool:
 
     def __init__(self, database: Database, item_id: int, name: str | None = None) -> None:
         """Copy the positions of the item *item_id*, or only those in its file *name*."""
-        self._file = TemporaryFile(prefix="tarantula-verify-")  # noqa: SIM115 - closed by `close`
         self._parts: dict[str, tuple[int, int]] = {}
-        with write_errors(TEMPORARY_FOLDER), database.reading() as session:
+        with _new_file() as file, write_errors(TEMPORARY_FOLDER), database.reading() as session:
+            self._file = file
             self._copy(session, item_id, name)
 
     def close(self) -> None:

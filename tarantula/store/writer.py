@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from asyncio import AbstractEventLoop, Future
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from itertools import chain
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from tarantula.core.states import COLLECTED_STATES, is_final
+from tarantula.core.states import COLLECTED_STATES, DocumentState, is_final
 from tarantula.fetch.exchange import Exchange
 from tarantula.fetch.politeness import ServerPause
 from tarantula.frontier.queues import FrontierEntry, PreviousCapture
@@ -30,7 +30,7 @@ from tarantula.store.commit_group import (
     RefillRequest,
     resolve_future,
 )
-from tarantula.store.documents import DiscoveredUrl, DocumentTable, InsertedUrls
+from tarantula.store.documents import DiscoveredUrl, DocumentOutcome, DocumentTable, InsertedUrls
 from tarantula.store.errors import is_database_away, storage_error
 from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.leases import ItemLeases, Lease
@@ -173,7 +173,7 @@ class RowWriter:
         """Write outcomes, discovered URLs and links; return the documents that wait as a result."""
         done = {finished.outcome.id: finished.depth for finished in group.finished}
         self._table.mark_collecting(connection, [identity for identity in group.started if identity not in done])
-        self._finish(connection, group.finished)
+        result.unwritten = self._finish(connection, group.finished)
         found = list(chain(group.found, *(finished.found for finished in group.finished)))
         waiting, nearer = self._table.insert_urls(connection, found)
         late, also_nearer = self._depths.recheck(connection, done.items())
@@ -186,19 +186,40 @@ class RowWriter:
             return []
         return self._visits.release(connection, lambda: self._leases.leased_to_others(connection))
 
-    def _finish(self, connection: Connection, finished: list[FinishedDocument]) -> None:
+    def _finish(self, connection: Connection, finished: list[FinishedDocument]) -> set[int]:
+        """Write outcomes and links; return the ids of documents that were collected by another visit meanwhile."""
         links = {one.outcome.id: one.links for one in finished if one.links}
         outcomes = [one.outcome for one in finished]
         if self._visits is not None and finished:
             outcomes = self._visits.settle(connection, finished)
             # Links that the document no longer has are deleted.
             links |= {one.outcome.id: {} for one in finished if one.exchange is not None and not one.links}
+        unwritten = self._write_outcomes(connection, outcomes)
+        links = {identity: found for identity, found in links.items() if identity not in unwritten}
         self._table.insert_links(connection, links)
-        self._table.finish(connection, outcomes)
         # For a refresh item, documents that are gone are reported too.
-        reported = [one.id for one in outcomes if one.state in COLLECTED_STATES or self._visits is not None]
+        reported = [
+            one.id
+            for one in outcomes
+            if one.id not in unwritten and (one.state in COLLECTED_STATES or self._visits is not None)
+        ]
         if reported:
             append_to_journal(connection, JournalKind.COLLECTED, self._table.item_id, reported)
+        return unwritten
+
+    def _write_outcomes(self, connection: Connection, outcomes: list[DocumentOutcome]) -> set[int]:
+        """Write outcomes; return the ids of documents whose outcome does not count.
+
+        Another visit has collected them meanwhile, or they share the body of such a document: these wait again.
+        """
+        ids = {one.id for one in outcomes}
+        sharing = [one for one in outcomes if one.refers_to_id in ids]
+        written = self._table.finish(connection, [one for one in outcomes if one.refers_to_id not in ids])
+        lost = [one.id for one in sharing if one.refers_to_id not in written]
+        if lost:
+            self._table.finish(connection, [DocumentOutcome(identity, DocumentState.WAITING) for identity in lost])
+        written |= self._table.finish(connection, [one for one in sharing if one.id not in lost])
+        return ids - written
 
     def _lease_new(self, connection: Connection, waiting: list[FrontierEntry], result: CommitResult) -> None:
         """Lease the free servers at which documents now wait."""
@@ -223,7 +244,8 @@ MAX_REMEMBERED_BODIES = 50_000
 class StoredBodies:
     """The bodies that a collector stored last, by digest, size, type, charset and state.
 
-    A body is added before its row is committed: if the transaction fails, the writer ends, and no row refers to it.
+    A body is added before its row is committed: if the transaction fails, the writer ends, and no row refers to it. If
+    the row is not written, because another collector has collected the document meanwhile, the body is forgotten.
     """
 
     def __init__(self, urn: str, most: int = MAX_REMEMBERED_BODIES) -> None:
@@ -237,9 +259,16 @@ class StoredBodies:
             return None
         key = _body_key(finished, digest)
         found = self._captures.get(key)
-        if found is not None:
-            self._captures.move_to_end(key)
+        if found is None or found.id == finished.outcome.id:
+            # A document that is collected again must not refer to the record that it replaces.
+            return None
+        self._captures.move_to_end(key)
         return found
+
+    def forget(self, ids: Set[int]) -> None:
+        """Forget the bodies of documents whose rows name other records."""
+        if ids:
+            self._captures = OrderedDict((key, one) for key, one in self._captures.items() if one.id not in ids)
 
     def add(self, finished: FinishedDocument, stored: StoredRecord, earlier: PreviousCapture | None) -> None:
         """Remember the body of a stored document: its own, or the one that its record refers to."""
@@ -327,7 +356,10 @@ class Writer(GroupCommitThread[CommitGroup, CommitResult]):
     def _write_rows(self, connection: Connection, group: CommitGroup, beat: bool) -> CommitResult:
         self._rows.paused_for = self.paused_for
         self._write_files(connection)
-        return self._rows.write(connection, group, beat)
+        result = self._rows.write(connection, group, beat)
+        if self._bodies is not None:
+            self._bodies.forget(result.unwritten)
+        return result
 
     @contextmanager
     def _restoring(self) -> Iterator[None]:

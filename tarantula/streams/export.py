@@ -23,9 +23,9 @@ from tarantula.core.messages import did_you_mean
 from tarantula.models import Event, Series, Source
 from tarantula.store.bulk import chunks
 from tarantula.streams.history import last_values, moment_of, newest_events
+from tarantula.streams.history.charts import SHORTEST_BUCKETS
 from tarantula.streams.history.coverage import SeriesRows, WindowCover, forgotten_before, query_rows, query_scalar
 from tarantula.streams.history.levels import EARLIEST_TIME, LATEST_TIME, calendar_of
-from tarantula.streams.history.points import SHORTEST_BUCKETS
 from tarantula.streams.history.summary import ValueSummary, merge_summaries
 from tarantula.streams.kinds import Aggregation
 from tarantula.streams.sources import registry

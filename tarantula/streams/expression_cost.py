@@ -36,6 +36,8 @@ _PATTERN_ATOMS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
 """Escapes and sets of a regular expression."""
 _PATTERN_GROUPS = re.compile(r"\(\?(?!:|i\)|P<\w+>|<\w+>)")
 _PATTERN_REFERENCES = re.compile(r"\\[1-9gkKGRNpPX]")
+_LARGE_COUNT = re.compile(r"\{[^}]*\d{4}")
+"""A compiled expression has its parts as often as they are counted."""
 _PATTERN_REPEATS = re.compile(r"[*+]|\{\d*,?\d*\}")
 
 
@@ -63,11 +65,11 @@ def is_cheap_jmespath(expression: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def is_cheap_pattern(pattern: str) -> bool:
-    """Whether a regular expression repeats no group, refers to none, and has few repetitions."""
+    """Whether a regular expression repeats no group, refers to none, and has few repetitions with small counts."""
     if _PATTERN_REFERENCES.search(pattern) or _PATTERN_GROUPS.search(pattern):
         return False
     plain = _PATTERN_ATOMS.sub("x", pattern)
-    if re.search(r"\)[*+{]", plain) or "[" in plain:
+    if re.search(r"\)[*+{]", plain) or "[" in plain or _LARGE_COUNT.search(plain):
         return False
     return len(_PATTERN_REPEATS.findall(plain)) <= MAX_REPEATS
 

@@ -32,6 +32,8 @@ IN_PROCESS_BYTES = 32 * 1024
 """Largest response that is read in this process."""
 IN_PROCESS_FEED_BYTES = 8 * 1024
 """The same for feeds, whose parser takes quadratic time."""
+IN_PROCESS_BYTES_OF = {"feed": IN_PROCESS_FEED_BYTES, "ical": -1}
+"""The same for adapters whose responses are not cheap because they are small. A rule of a calendar may never end."""
 PATTERN_SECONDS = 1.0
 """Time limit of all regular expressions of one response in this process."""
 _REQUEST_FIELDS = frozenset({"url", "variables", "headers", "body", "method", "steps"})
@@ -44,7 +46,7 @@ def needs_worker(source: SourceConfig, size: int) -> bool:
 
     if is_worker() or not _is_built_in(source.adapter):
         return False
-    return size > _in_process_bytes(source.adapter) or not has_cheap_expressions(source)
+    return _exceeds_process(source.adapter, size) or not has_cheap_expressions(source)
 
 
 def read_response(response: SourceResponse, source: SourceConfig, memory: AdapterMemory) -> SourceReading:
@@ -96,16 +98,23 @@ def ask_worker(action: str, data: Mapping[str, Any], body: bytes = b"", seconds:
 @lru_cache(maxsize=4096)
 def check_in_worker(language: str, expression: str, namespaces: tuple[tuple[str, str], ...] = ()) -> None:
     """Validate an expensive expression; raise `ValueError` if it is invalid or takes too long."""
-    from tarantula.core.limited_worker import ParserLimitError
+    from tarantula.core.limited_worker import ParserFailedError, ParserLimitError
 
     data = {"language": language, "expression": expression, "namespaces": namespaces}
     try:
         ask_worker("check", data, seconds=CHECK_SECONDS)
-    except ParserLimitError as error:
+    except ParserFailedError as error:
+        # Such as an operator on values that it is not for.
         raise ValueError(
             Message(
-                "{expression!r} takes too long on a small document. Write a simpler one.", expression=expression[:80]
+                "{expression!r} cannot be evaluated: {error}.",
+                expression=expression[:80],
+                error=str(error).partition(": ")[2][:200],
             )
+        ) from error
+    except ParserLimitError as error:
+        raise ValueError(
+            Message("{expression!r} takes too much time or memory. Write a simpler one.", expression=expression[:80])
         ) from error
 
 
@@ -115,12 +124,12 @@ def _is_built_in(adapter: str) -> bool:
     return type(adapter_named(adapter)).__module__.startswith("tarantula.streams.adapters.")
 
 
-def _in_process_bytes(adapter: str) -> int:
-    return IN_PROCESS_FEED_BYTES if adapter == "feed" else IN_PROCESS_BYTES
+def _exceeds_process(adapter: str, size: int) -> bool:
+    return size > IN_PROCESS_BYTES_OF.get(adapter, IN_PROCESS_BYTES)
 
 
 def _is_large(response: SourceResponse, adapter: str) -> bool:
-    return _is_built_in(adapter) and len(response.body) > _in_process_bytes(adapter)
+    return _is_built_in(adapter) and _exceeds_process(adapter, len(response.body))
 
 
 def _ask_about(response: SourceResponse, action: str, **data: Any) -> Any:
@@ -191,11 +200,12 @@ def _packed_offers(data: dict[str, Any], body: bytes) -> list[list[Any]]:
 def _check(data: dict[str, Any], body: bytes) -> None:
     from tarantula.streams.adapters.xml import check_xml_expression
     from tarantula.streams.selectors import check_css, check_xpath
+    from tarantula.streams.texts import check_pattern
 
     if data["language"] == "xml":
         check_xml_expression(data["expression"], dict(data["namespaces"]))
     else:
-        {"css": check_css, "xpath": check_xpath}[data["language"]](data["expression"])
+        {"css": check_css, "xpath": check_xpath, "regex": check_pattern}[data["language"]](data["expression"])
 
 
 def _search(data: dict[str, Any], body: bytes) -> Any:

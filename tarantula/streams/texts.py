@@ -15,7 +15,7 @@ from tarantula.core.errors import MessageError
 from tarantula.core.limited_worker import ParserLimitError, is_worker
 from tarantula.core.messages import Message
 from tarantula.streams.expression_cost import is_cheap_pattern
-from tarantula.streams.limited import CHECK_SECONDS, ask_worker
+from tarantula.streams.limited import CHECK_SECONDS, ask_worker, check_in_worker
 
 if TYPE_CHECKING:
     import regex
@@ -52,8 +52,12 @@ class PatternTimeout(MessageError, ValueError):
 
 def check_pattern(pattern: str) -> str:
     """Return a valid regular expression; raise `ValueError` if it is not one."""
-    if pattern:
+    if pattern and (is_worker() or is_cheap_pattern(pattern)):
         compile_pattern(pattern)
+    elif pattern:
+        # A count of a billion takes gigabytes before anything is searched.
+        _check_length(pattern)
+        check_in_worker("regex", pattern)
     return pattern
 
 
@@ -62,18 +66,22 @@ def compile_pattern(pattern: str) -> regex.Pattern[str]:
     """Return a compiled regular expression; raise `ValueError` if it is invalid."""
     import regex
 
-    if len(pattern) > LONGEST_PATTERN:
-        raise ValueError(
-            Message(
-                "The regular expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_PATTERN
-            )
-        )
+    _check_length(pattern)
     try:
         return regex.compile(pattern)
     except (regex.error, RecursionError, OverflowError) as error:
         raise ValueError(
             Message("{pattern!r} is not a regular expression: {error}.", pattern=pattern[:80], error=error)
         ) from error
+
+
+def _check_length(pattern: str) -> None:
+    if len(pattern) > LONGEST_PATTERN:
+        raise ValueError(
+            Message(
+                "The regular expression is longer than {limit} characters. Write a shorter one.", limit=LONGEST_PATTERN
+            )
+        )
 
 
 @contextmanager

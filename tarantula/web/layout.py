@@ -44,8 +44,10 @@ NAVIGATION: list[tuple[str, str, str, Role]] = [
 ]
 """Entries of the menu: path, label, icon, and the role that sees it."""
 
-PAGE_SECONDS = 5.0
-"""Time budget of what a page reads before it is sent; the rest is read in threads, while it is open."""
+PAGE_SECONDS = 20.0
+"""Time budget of what a page reads before it is sent; the rest is read while it is open."""
+RESPONSE_SECONDS = 50.0
+"""Time after which an unfinished page is given up; after 60 NiceGUI forgets clients that have not connected."""
 
 Builder = Callable[..., Any]
 
@@ -61,6 +63,7 @@ class _Page(ui.page):
 def page(path: str, title: str, role: Role = Role.READER) -> Callable[[Builder], Builder]:
     """Register a function as a page; its first parameter is a `ServiceContext`, the others come from the address.
 
+    It runs in the event loop, as all of NiceGUI: what reads the database or files is called with `run_in_thread`.
     Requests without a login are redirected to the login page. A `TarantulaError` is shown on the page.
     """
 
@@ -68,7 +71,7 @@ def page(path: str, title: str, role: Role = Role.READER) -> Callable[[Builder],
         parameters = list(inspect.signature(build, eval_str=True).parameters.values())[1:]
 
         @functools.wraps(build)
-        def render(request: Request, **arguments: Any) -> Response | None:
+        async def render(request: Request, **arguments: Any) -> Response | None:
             person = request.state.person
             if person is None:
                 return RedirectResponse(f"/login?next={request.url.path}", status_code=303)
@@ -77,22 +80,26 @@ def page(path: str, title: str, role: Role = Role.READER) -> Callable[[Builder],
             ui.page_title(f"{_(title)} · Tarântula")
             _render_frame(context, request.url)
             with ui.element("main").classes("w-full max-w-screen-xl mx-auto p-2 sm:p-4").props('id="main"'):
-                _render_content(context, build, role, title, arguments)
+                await _render_content(context, build, role, title, arguments)
             return None
 
         request = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=Request)
         render.__signature__ = inspect.Signature([request, *parameters])  # type: ignore[attr-defined]
-        _Page(path)(render)
+        _Page(path, response_timeout=RESPONSE_SECONDS)(render)
         return build
 
     return decorate
 
 
-def _render_content(context: ServiceContext, build: Builder, role: Role, title: str, arguments: dict[str, Any]) -> None:
+async def _render_content(
+    context: ServiceContext, build: Builder, role: Role, title: str, arguments: dict[str, Any]
+) -> None:
     try:
         context.person.check(role)
         with time_budget(PAGE_SECONDS):
-            build(context, **arguments)
+            built = build(context, **arguments)
+            if inspect.isawaitable(built):
+                await built
     except TarantulaError as error:
         if error_status(error, 0):
             # The whole page is not available, and its status says so.

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from tarantula.accounts.roles import Person
 from tarantula.core.config import Config
 from tarantula.core.connection_limits import client_network
-from tarantula.core.deadlines import TimeBudgetError, time_budget
+from tarantula.core.deadlines import TimeBudgetError, current_budget, time_budget
 from tarantula.core.errors import DatabaseUnavailableError, TarantulaError
 from tarantula.web.i18n import LANGUAGE_COOKIE, _, language, negotiate_language, set_language
 from tarantula.web.middleware import templates_with_nonces
@@ -50,7 +50,7 @@ class BusyError(TarantulaError):
 
 
 class TooManyRequestsError(TarantulaError):
-    """An account or an address has made too many requests, or has too many under way."""
+    """An account or an address has made too many requests, or has too many running."""
 
     def __init__(self, template: str, seconds: int, number: int = 0) -> None:
         super().__init__(template, seconds=seconds, number=number)
@@ -104,7 +104,9 @@ async def _acquire(limiters: list[CapacityLimiter], ticket: object, held: list[C
 
 
 def _within_budget(seconds: float, call: Callable[[], Result]) -> Result:
-    if seconds == math.inf:
+    budget = current_budget()
+    # The reads of a page before it is sent have less time than a request.
+    if seconds == math.inf or (budget is not None and budget.left < seconds):
         return call()
     with time_budget(seconds):
         return call()
@@ -254,7 +256,7 @@ class RequestLimits:
         most = self.at_a_time * factor
         if self._running[who] >= most:
             raise TooManyRequestsError(
-                "{number} requests of this kind are under way. Wait until one has ended.",
+                "{number} requests of this kind are running. Wait until one has ended.",
                 self.EVENT_SECONDS,
                 number=most,
             )

@@ -190,7 +190,7 @@ def source_poller(database: Database) -> Poller[SourceListener]:
 class Poller(Generic[Subscriber]):
     """Runs *poll* at an interval while there are subscribers; belongs to one event loop.
 
-    *poll* is given the present subscribers, notifies them, and returns whether to go on.
+    *poll* is given the present subscribers, notifies them, and returns whether to continue.
     """
 
     def __init__(self, poll: Callable[[Collection[Subscriber]], Awaitable[bool]], interval_seconds: float) -> None:

@@ -20,7 +20,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from tarantula.core.connection_limits import ACCEPT_BACKLOG, OpenConnections
-from tarantula.core.process import request_end
+from tarantula.core.termination import request_end
 
 SHUTDOWN_SECONDS = 2
 """Time that running requests have when the server stops."""

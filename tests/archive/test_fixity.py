@@ -202,7 +202,7 @@ def test_a_decision_stays_and_damage_that_is_found_later_needs_attention(
         assert [one.validation for one in list_decisions(session, find_item(session, urn))] == ["valid"]
         assert session.scalars(select(Item.urn).where(is_undecided())).all() == [urn]
 
-    # A person who accepts it as it is has seen the damage; only more of it is told again.
+    # A person who accepts it as it is has seen the damage; only further damage is reported.
     decide(database, urn)
     verify_item(database_config, database, urn)
     assert (item_of(database, urn).later_damage, attention_reasons(item_of(database, urn))) == (None, [])

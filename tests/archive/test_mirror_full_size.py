@@ -35,7 +35,7 @@ pytestmark = pytest.mark.skipif("TARANTULA_FULL_SIZE" not in os.environ, reason=
 PACKAGES = ("python3-doc", "postgresql-doc", "sqlite3-doc", "python-django-doc")
 SCRIPTS = ("libjs-jquery", "libjs-underscore", "libjs-sphinxdoc")
 PAGES = 2000
-PATIENCE = 1200
+TIMEOUT_SECONDS = 1200
 CONVERTED = frozenset({"text/html", "text/css", "image/svg+xml", "application/xml", "application/xhtml+xml"})
 
 
@@ -57,7 +57,7 @@ def mirrored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mirrored]:
         describe(database, "documentation", base_url=base, keep_refused=False, convert=False, **wanted)
         home = {"TARANTULA_HOME": str(config.home), "TARANTULA_DATABASE_URL": ""}
         process = start((SCRAPY, "crawl", "documentation", "-s", "LOG_LEVEL=WARNING"), **home)
-        said = process.communicate(timeout=PATIENCE)[1]
+        said = process.communicate(timeout=TIMEOUT_SECONDS)[1]
         assert process.returncode == 0, said
         yield Mirrored(config, database, convert_item(config, database, only_item(database).urn))
 

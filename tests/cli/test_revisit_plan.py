@@ -24,7 +24,8 @@ from tests.support.visited_publications import Sight, collected, days, publish
 HOUR, DAY = 3600.0, 86_400.0
 WITHOUT = """
 import sys
-import tarantula.archive.quality.report, tarantula.cli.report, tarantula.services.reports, tarantula.incremental
+import tarantula.archive.quality.report, tarantula.cli.report, tarantula.services.reports
+import tarantula.lifecycle.incremental
 assert not {"numba", "numpy", "scipy"} & sys.modules.keys(), "a report needs packages that it can do without"
 class Missing:
     def find_spec(self, name, path=None, target=None):

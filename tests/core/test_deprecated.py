@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from tarantula.deprecated import FORMER_MODULES
+from tarantula.deprecated import FORMER_MODULES, FORMER_NAMES
 
 
 @pytest.mark.parametrize(
@@ -23,6 +23,11 @@ from tarantula.deprecated import FORMER_MODULES
         ("tarantula.search.barrels.remote", "RemoteFinder", "tarantula.search.barrels.client.GatewayClient"),
         ("tarantula.states", "DocumentState", "tarantula.core.states.DocumentState"),
         ("tarantula.states", "MOVES", "tarantula.core.states.ITEM_TRANSITIONS"),
+        ("tarantula.archive.mirror", "convert_item", "tarantula.archive.mirror.conversion.convert_item"),
+        ("tarantula.search.results", "Request", "tarantula.search.results.SearchRequest"),
+        ("tarantula.store.answer", "read_answer", "tarantula.store.warc_reader.read_response"),
+        ("tarantula.streams.history", "points", "tarantula.streams.history.chart_points"),
+        ("tarantula.streams.history", "total", "tarantula.streams.history.window_summary"),
         ("tarantula.store.read", "read_record", "tarantula.store.warc_reader.read_record"),
         ("tarantula.urls", "key_of", "tarantula.core.urls.key_of"),
     ],
@@ -34,7 +39,7 @@ def test_a_former_name_is_an_alias_with_a_warning(module: str, name: str, place:
     assert former is getattr(import_module(where), attribute)
 
 
-@pytest.mark.parametrize("module", FORMER_MODULES)
+@pytest.mark.parametrize("module", [*FORMER_MODULES, *FORMER_NAMES])
 def test_a_name_that_a_former_module_never_had_is_an_attribute_error(module: str) -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing_of_that_name'"):
         import_module(module).nothing_of_that_name  # noqa: B018

@@ -14,6 +14,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
 from tarantula.core.states import DocumentState
+from tarantula.core.termination import EXIT_INTERRUPTED
 from tarantula.store.warc_reader import read_record
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Route, Web
@@ -101,13 +102,13 @@ def test_an_archived_item_is_not_collected_again(sqlite: Database, web: Web) -> 
 
 def test_an_item_ends_at_its_maximum_duration(sqlite: Database, web: Web) -> None:
     describe(sqlite, "long", base_url=web.url(), robots=False, delay=1, max_duration=2)
-    collect("long")
+    collect("long", exit_code=EXIT_INTERRUPTED)
     item = only_item(sqlite)
     assert (item.state, item.reason) == ("interrupted", Reason.of(ItemReason.DEADLINE))
     assert DocumentState.WAITING in states(sqlite).values()
 
     # Resumed after its deadline, it has as long again.
-    collect("long", "-a", f"item={item.urn}")
+    collect("long", "-a", f"item={item.urn}", exit_code=EXIT_INTERRUPTED)
     later = only_item(sqlite)
     assert later.deadline is not None
     assert item.deadline is not None

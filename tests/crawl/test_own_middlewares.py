@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tarantula.core.database import Database
-from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.reasons import ItemReason
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support.crawls import SCRAPY, TARANTULA, collect, describe, only_item, reasons, run, states
@@ -100,10 +100,13 @@ def test_a_missing_component_is_reported_in_one_line(sqlite: Database, web: Web,
 @pytest.mark.parametrize("program", [[SCRAPY, "crawl"], [TARANTULA, "crawl"]])
 def test_a_crawler_that_cannot_be_built_interrupts_its_item(sqlite: Database, web: Web, program: list[str]) -> None:
     describe(sqlite, "broken", base_url=web.url(), settings={"CONCURRENT_REQUESTS": "abc"})
-    code, _, _ = run(*program, "broken")
+    code, out, err = run(*program, "broken")
     assert code == 2
+    sentence = "The setting CONCURRENT_REQUESTS must be a number of 1 or more."
+    assert sentence in out + err
     item = only_item(sqlite)
-    assert (item.state, item.reason) == ("interrupted", Reason.of(ItemReason.NOT_STARTED))
+    assert (item.state, item.reason_code) == ("interrupted", ItemReason.NOT_STARTED)
+    assert sentence in str(item.reason)
 
 
 def test_a_response_made_by_a_middleware_is_stored(sqlite: Database, web: Web, tmp_path: Path) -> None:

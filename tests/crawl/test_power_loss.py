@@ -77,7 +77,7 @@ LOSSES: dict[str, Loss] = {
     "a hole": lambda file, record: zero(file, record[0] + 10, record[1] - 20),
     "no file": lambda file, record: os.unlink(file.name),
 }
-"""What is left of a file: the first is of the file that was being written, the others of closed ones."""
+"""Remains of a file: the first case is the file that was being written, the others are closed files."""
 
 
 def lose(database: Database, path: Path, loss: Loss) -> None:

@@ -36,7 +36,7 @@ def test_every_document_has_the_expected_state(database: Database) -> None:
     assert only_item(database).state == "archived"
     assert "'scope/rejected_count/TooDeep': 1" in log
     with database.reading() as session:
-        # What was cut by a limit of size or time, or refused, has no record.
+        # A document that was refused, or cut by a limit of size or time, has no record.
         stored = set(session.scalars(select(Document.state).where(Document.warc.is_not(None))))
     assert stored == {state for state in expected.values() if state > 0}
 

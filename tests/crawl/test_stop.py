@@ -11,6 +11,7 @@ import pytest
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.termination import EXIT_INTERRUPTED
 from tarantula.lifecycle.supervisor import extend_item
 from tests.sites.drawing import page
 from tests.sites.manners import silence
@@ -40,7 +41,7 @@ def test_a_collector_stops_during_open_requests(database: Database, web: Web) ->
     code, out, err = run(TARANTULA, "item", "stop", urn)
     assert (code, out, err) == (0, f"{urn} is interrupted.\n", "")
     _, log = process.communicate(timeout=TIMEOUT_SECONDS)
-    assert process.returncode == 0
+    assert process.returncode == EXIT_INTERRUPTED
     assert "Traceback" not in log, log
     item = only_item(database)
     assert (item.state, item.reason, item.crashes) == ("interrupted", Reason.of(ItemReason.STOPPED), 0)
@@ -57,6 +58,6 @@ def test_a_collector_obeys_the_deadline_in_the_database(sqlite: Database, config
     extend_item(config, sqlite, urn, soon.isoformat(), datetime.now(UTC))
     _, log = process.communicate(timeout=TIMEOUT_SECONDS)
     item = only_item(sqlite)
-    assert process.returncode == 0
+    assert process.returncode == EXIT_INTERRUPTED
     assert "Traceback" not in log, log
     assert (item.state, item.reason, item.deadline) == ("interrupted", Reason.of(ItemReason.DEADLINE), soon)

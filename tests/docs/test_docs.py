@@ -18,7 +18,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.engine.settings import COLLECTION_SETTINGS
 from tarantula.publications.config import from_toml
-from tarantula.publications.scrapy_settings import INEFFECTIVE_SETTINGS
+from tarantula.publications.scrapy_settings import FIXED_SETTINGS, INEFFECTIVE_SETTINGS, PROJECT_SETTINGS
 from tests.support import documentation
 from tests.support.documentation import PAGES, ROOT
 
@@ -157,7 +157,8 @@ def test_every_scrapy_setting_that_we_set_is_listed_and_no_other() -> None:
     of_collection = documentation.first_column(documentation.section(page, "Settings of a collection"))
     assert set(of_project) == {name for name in vars(settings) if name.isupper()}
     assert set(of_collection) == COLLECTION_SETTINGS.keys()
-    assert all(f"`{name}{'*' if name.endswith('_') else ''}`" in page for name in INEFFECTIVE_SETTINGS)
+    rejected = {*INEFFECTIVE_SETTINGS, *FIXED_SETTINGS, *PROJECT_SETTINGS}
+    assert all(f"`{name}{'*' if name.endswith('_') else ''}`" in page for name in rejected)
 
 
 def test_every_signal_is_listed() -> None:

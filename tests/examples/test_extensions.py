@@ -10,14 +10,11 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.streams.adapters import adapter_named
-from tarantula.streams.adapters.base import SourceResponse
-from tarantula.streams.sources.config import parse_source
 from tests.sites.drawing import page
 from tests.sites.server import Answer, Web
 from tests.support.archived_items import archive
 from tests.support.command_result import Tarantula
-from tests.support.crawls import collect, describe, states
+from tests.support.crawls import TARANTULA, collect, describe, reasons, run, states
 
 EXAMPLES = "examples.extensions"
 
@@ -34,37 +31,84 @@ def web() -> Iterator[Web]:
         yield served
 
 
-def test_rule_check_and_strategy_of_a_publication(sqlite: Database, web: Web) -> None:
-    describe(
-        sqlite,
-        "journal",
-        base_url=web.url(),
-        depth=1,
-        strategy=f"{EXAMPLES}.strategy.NewestFirst",
-        settings={
-            "TARANTULA_SCOPE_RULES": [f"{EXAMPLES}.scope_rule.PrintPage"],
-            "TARANTULA_HEADER_CHECKS": [f"{EXAMPLES}.header_check.NoIndex"],
-        },
-    )
+def test_rule_and_check_of_a_publication(sqlite: Database, web: Web) -> None:
+    settings = {
+        "TARANTULA_SCOPE_RULES": [f"{EXAMPLES}.scope_rule.PrintPage"],
+        "TARANTULA_HEADER_CHECKS": [f"{EXAMPLES}.header_check.NoIndex"],
+    }
+    describe(sqlite, "journal", base_url=web.url(), depth=1, settings=settings)
     collect("journal")
-    found = states(sqlite)
+    check_journal(sqlite, web)
+
+
+def test_rule_and_check_of_the_installation(sqlite: Database, web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TARANTULA_SCOPE_RULES", f"{EXAMPLES}.scope_rule.PrintPage")
+    monkeypatch.setenv("TARANTULA_HEADER_CHECKS", f"{EXAMPLES}.header_check.NoIndex")
+    describe(sqlite, "journal", base_url=web.url(), depth=1)
+    collect("journal")
+    check_journal(sqlite, web)
+
+
+def check_journal(database: Database, web: Web) -> None:
+    """The rule refuses a URL before it is requested, the check a response by its head."""
+    found, why = states(database), reasons(database)
     assert found[web.url("/open.html")] == 200
-    assert found[web.url("/secret.html")] == -7
-    assert found.get(web.url("/print/1.html"), -9) == -9
+    assert (found[web.url("/secret.html")], why[web.url("/secret.html")]) == (-7, "It has X-Robots-Tag: noindex.")
+    assert (found[web.url("/print/1.html")], why[web.url("/print/1.html")]) == (-9, "journal has no print pages.")
+    assert not web.visits_to("/print/1.html")
 
 
-def test_adapter_of_a_source() -> None:
-    path = f"{EXAMPLES}.stream_adapter.LineAdapter"
-    fields = [{"key": "second", "place": {"line": 2}}, {"key": "tenth", "place": {"line": 10}}]
-    source = parse_source({"name": "a.b", "url": "http://a.test/", "adapter": path, "fields": fields})
-    reading = adapter_named(path).read(SourceResponse("http://a.test/", b"one\ntwo\n"), source, {})
-    assert reading.rows[0].texts == {"second": "two"}
-    assert reading.missing == {"tenth": "The text has only 2 lines."}
+def test_strategy_of_a_publication(sqlite: Database) -> None:
+    servers = [f"127.0.0.{number}" for number in range(1, 6)]
+    with Web({}, servers, fallback=Answer(page("Page"))) as web:
+        others = [web.url("/", server) for server in servers[1:]]
+        web.routes["/"] = Answer(page("Base", others))
+        describe(
+            sqlite,
+            "newest",
+            base_url=web.url("/"),
+            accept=servers,
+            depth=1,
+            robots=False,
+            strategy=f"{EXAMPLES}.strategy.NewestFirst",
+            settings={"CONCURRENT_REQUESTS": 1},
+        )
+        collect("newest")
+        assert [visit.server for visit in web.visits][1:] == [web.server(server) for server in reversed(servers[1:])]
 
 
-def test_exporter_of_a_command(sqlite: Database, config: Config, tarantula: Tarantula) -> None:
+@pytest.mark.parametrize("named", [True, False])
+def test_adapter_of_a_source(
+    sqlite: Database, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, named: bool
+) -> None:
+    adapter = f"{EXAMPLES}.stream_adapter.LineAdapter"
+    if named:
+        monkeypatch.setenv("TARANTULA_STREAM_ADAPTERS", f"lines={adapter}")
+    with Web({"/log.txt": Answer(b"one\n22\nthree\n", "text/plain")}) as web:
+        (tmp_path / "source.toml").write_text(
+            "[source.'machine.log']\n"
+            f"url = '{web.url('/log.txt')}'\n"
+            f"adapter = '{'lines' if named else adapter}'\n"
+            "robots = false\n"
+            "[[source.'machine.log'.fields]]\nkey = 'second'\nplace = {line = 2}\n"
+            "[[source.'machine.log'.fields]]\nkey = 'tenth'\nplace = {line = 10}\n"
+        )
+        outcome = tarantula("stream", "import", str(tmp_path / "source.toml"))
+        assert outcome.code == 0, outcome.err
+        code, out, err = run(TARANTULA, "stream", "poll", "machine.log", "--json")
+    assert code == 0, err
+    result = json.loads(out)
+    assert [(value["field"], value["value"]) for value in result["values"]] == [("second", "22")]
+    assert result["missing"] == {"tenth": "The text has only 3 lines."}
+
+
+@pytest.mark.parametrize("name", [f"{EXAMPLES}.exporter.UrlList", "urls"])
+def test_exporter_of_a_command(
+    sqlite: Database, config: Config, tarantula: Tarantula, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("TARANTULA_EXPORTERS", f"urls={EXAMPLES}.exporter.UrlList")
     urn = archive(sqlite, config)
-    outcome = tarantula("item", "export", urn, "--format", f"{EXAMPLES}.exporter.UrlList", "--json")
+    outcome = tarantula("item", "export", urn, "--format", name, "--json")
     result = json.loads(outcome.out)
     urls = Path(result["path"]).read_text().splitlines()
     assert urls

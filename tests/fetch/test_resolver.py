@@ -62,18 +62,19 @@ def test_what_is_known_grows_old_and_is_bounded(monkeypatch: pytest.MonkeyPatch)
 
 def test_one_who_gives_up_takes_nothing_from_the_others() -> None:
     async def main() -> list[str]:
-        go = asyncio.Event()
+        asked, go = asyncio.Event(), asyncio.Event()
 
         async def look_up(host: str) -> list[str]:
+            asked.set()
             await go.wait()
             return ["8.8.8.8"]
 
         resolver = Resolver(look_up)
         impatient = asyncio.ensure_future(resolver.addresses("a"))
         patient = asyncio.ensure_future(resolver.addresses("a"))
-        await asyncio.sleep(0.01)
+        await asked.wait()
         impatient.cancel()
-        await asyncio.sleep(0.01)
+        await asyncio.wait({impatient})
         go.set()
         found = await patient
         await resolver.close()

@@ -22,11 +22,11 @@ from sqlalchemy import select
 
 from tarantula.accounts.oidc import OidcProvider, OidcSettings, PendingLogin, ProviderError
 from tarantula.accounts.roles import NotAllowed, Person, Role
+from tarantula.browser.chromium import LAUNCHER, NAMESPACE_SETTING, namespace_options
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
 from tarantula.core.states import ItemState
-from tarantula.fetch.chromium import LAUNCHER, NAMESPACE_SETTING, namespace_options
 from tarantula.models import Document, Item, SourceState
 from tarantula.publications.notifications import NotificationMessage, send_message
 from tarantula.services.context import ServiceContext
@@ -412,7 +412,7 @@ SCENARIOS: dict[str, Scenario] = {
     "notifications of a reader": lambda: notify_as(Role.READER),
     "notifications of a curator": lambda: notify_as(Role.CURATOR),
 }
-"""What is done in the laboratory, by its name."""
+"""Scenarios of the laboratory by name."""
 RENDERING: dict[str, Scenario] = {
     "browser": lambda: crawl("http://public.test/rendered", render=True, depth=0),
     "browser leaving": lambda: crawl("http://public.test/leaving", render=True, depth=0),

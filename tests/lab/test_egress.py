@@ -168,7 +168,7 @@ def test_streams_follow_neither_a_name_nor_a_redirect_inside(laboratory: dict[st
 
 
 def test_logins_at_a_provider(laboratory: dict[str, Any]) -> None:
-    """What a provider names as its endpoints is connected to only at public addresses."""
+    """Endpoints that a provider names are connected to only at public addresses."""
     assert connections(laboratory, "provider") == tcp("93.184.1.1", port=443)
     result = laboratory["provider"]["result"]
     assert len(result) == 6
@@ -275,10 +275,10 @@ NETWORK_CALLS = frozenset(
 BROWSER_PATHS = {"browser", "stream rendered", "picker rendered", "bare browser"}
 PATHS: dict[str, set[str]] = {
     "accounts.oidc": {"provider"},
-    "browser.renderer": {"browser", "browser rebinding"},
-    "browser.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
+    "browser.chromium": BROWSER_PATHS,
     "engine.downloader": {"collector", "sitemaps", "changing base", "mixed base", "proxy", "preview", "stream"},
-    "fetch.chromium": BROWSER_PATHS,
+    "engine.page_renderer": {"browser", "browser rebinding"},
+    "engine.source_renderer": {"stream rendered", "stream rendered mixed", "stream rendered changing"},
     "fetch.connection": {"collector", "stream", "picker", "proxy"},
     "fetch.names": {"collector", "stream", "picker", "suggestions", "notifications"},
     "fetch.tls": {"tls", "stream tls", "picker"},

@@ -15,7 +15,7 @@ from tarantula.accounts.roles import Role
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import TarantulaError
-from tarantula.core.process import EXIT_TERMINATED
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.lifecycle.daemon import Coordinator
 from tarantula.services import machines
 from tarantula.store.liveness import host_name
@@ -59,6 +59,7 @@ def test_a_machine_is_emptied_and_taken_into_service_again(
     collect("slow", "-a", f"item={urn}")
     assert set(states(database).values()) == {200}
     assert [(action, subject) for _, action, subject in audit_entries(database)] == [
+        ("publication.collect", "slow"),
         ("machine.drain", here),
         ("machine.undrain", here),
     ]

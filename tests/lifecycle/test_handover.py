@@ -16,8 +16,8 @@ from sqlalchemy import func, select
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.core.process import EXIT_TERMINATED
 from tarantula.core.reasons import ItemReason, Reason
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.lifecycle.coordinator import prepare_item
 from tarantula.lifecycle.daemon import Coordinator
 from tarantula.lifecycle.processes import LocalProcessStarter

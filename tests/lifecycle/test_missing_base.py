@@ -80,7 +80,10 @@ def test_an_item_whose_time_is_over_is_interrupted_and_can_be_resumed(sqlite: Da
         assert item.state == "interrupted"
         assert item.reason is not None
         assert item.reason.code == ItemReason.BASE_MISSING
-        assert err.endswith(f"{item.reason} Continue with `tarantula item resume {item.urn}`.\n")
+        logs = Config().items / item.urn
+        assert err.endswith(
+            f"{item.reason} Continue with `tarantula item resume {item.urn}`. Its logs are in {logs}.\n"
+        )
         web.routes["/"] = Answer(page("Base"))
         assert run(TARANTULA, "item", "resume", item.urn)[0] == 0
     assert (only_item(sqlite).state, states(sqlite)) == ("archived", {web.url(): 200})

@@ -19,7 +19,7 @@ from tarantula.archive.mirror.conversion import convert_item
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.errors import DatabaseUnreachableError
-from tarantula.core.process import EXIT_TERMINATED
+from tarantula.core.termination import EXIT_TERMINATED
 from tarantula.lifecycle.removal import remove_item
 from tarantula.models import Collector, Server
 from tarantula.search.index.storage import SearchIndex

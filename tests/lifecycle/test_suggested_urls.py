@@ -155,7 +155,7 @@ def test_a_collector_does_not_end_while_a_suggestion_is_added(database: Database
         second = accept_suggestion(session, NAME, B, datetime.now(UTC))
         ending.start()
         ending.join(0.5)
-        assert ending.is_alive(), "it waits for whoever adds"
+        assert ending.is_alive(), "it waits for the process that adds a URL"
     ending.join(30)
     assert not ending.is_alive()
     assert second.urn == first.urn

@@ -75,7 +75,7 @@ def test_committed_documents_are_in_the_next_snapshot(
     for _ in range(3):
         seen = watch.snapshot()
     assert (seen.done, seen.bytes) == (3, 3000)
-    # What was collected long before it was committed is known at the next whole count.
+    # Documents that were collected long before their commit are known at the next complete count.
     finish(database, urn, 200, at=datetime.now(UTC) - timedelta(minutes=10))
     assert watch.snapshot().done == (4 if often else 3)
 
@@ -118,7 +118,7 @@ def test_backoff_of_servers_is_shown(database: Database, database_config: Config
     with database.engine.begin() as connection:
         rows.write(connection, CommitGroup(), beat=True)
     assert pause_of(database, "s0") == (None, None)
-    # Nor has one that nobody has.
+    # Nor is one that no collector has.
     politeness.answered("s0", 503)
     with database.engine.begin() as connection:
         rows.write(connection, CommitGroup(), beat=True)

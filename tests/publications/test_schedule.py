@@ -106,7 +106,7 @@ def test_once_is_once_and_only_if_somebody_said_when() -> None:
     assert dues(plan("once", "2026-06-12 22:00"), None, 2) == ["2026-06-12 21:00"]
     assert dues(plan("once"), None, 1) == []
     assert dues(plan("once", "2026-06-12 22:00"), "2026-06-12 21:00", 1) == []
-    # A later date that somebody gives it counts.
+    # A later date that a user sets counts.
     assert dues(plan("once", "2026-07-12 22:00"), "2026-06-12 21:00", 1) == ["2026-07-12 21:00"]
 
 
@@ -160,7 +160,7 @@ def test_due_times_only_go_forward(every: str, start: datetime, after: datetime,
     assert all(earlier < later for earlier, later in pairwise(moments))
     assert all(due >= wanted.begin for due in moments[1:])
     if len(moments) > 1:
-        # None lies between two that follow one another, whoever asks in between.
+        # None lies between two successive ones, at whatever time the schedule is read.
         middle = moments[0] + (moments[1] - moments[0]) / 2
         assert next_due(wanted, middle) == moments[1]
         assert latest_due(wanted, moments[0], moments[-1] + timedelta(seconds=1)) == moments[-1]

@@ -218,5 +218,6 @@ def test_page_surplus_is_an_upper_bound(rate: float, weight: float, nodes: Float
     fill_powers(rate, HORIZON / (points - 1), powers)
     _, most = best_visits(worth, worth, 1.0, 1.0, prices, powers, worths, follows, hull)
     bound = page_surplus(nodes, np.array([rate]), np.array([weight]), HORIZON)
-    assert most <= bound + 1e-12
+    # Sums over thousands of points differ in their last digits.
+    assert most <= bound * (1.0 + 1e-9) + 1e-12
     assert bound <= most + 0.05 * weight

@@ -6,7 +6,7 @@ from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.lifecycle.removal import remove_item
 from tarantula.search.index.updater import IndexUpdater
-from tests.incremental.test_item import site
+from tests.lifecycle.test_incremental_item import site
 from tests.search.test_index_updater import catch_up, find
 from tests.sites.lively import LivelyWeb
 from tests.support.crawls import collect

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from tarantula.store.journal import JournalKind, append_to_journal
 from tarantula.store.listings import find_item
 from tests.support.archived_items import archive, page
 from tests.support.command_result import Tarantula
-from tests.support.waits import TIMEOUT_SECONDS
+from tests.support.waits import eventually
 
 PHYSICS = page("fisica", "<title>Física</title><p>Os cursos de física da faculdade, e os laboratórios.".encode())
 CHANGED = page("fisica", "<title>Física</title><p>Os cursos de astronomia da faculdade, e os telescópios.".encode())
@@ -45,10 +44,7 @@ def catch_up(updater: IndexUpdater) -> int:
 
 def settle(updater: IndexUpdater) -> None:
     """Run the updater until its position is written; other tests use the same PostgreSQL."""
-    end = time.monotonic() + TIMEOUT_SECONDS
-    while (done := updater.step()).place != done.head:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    eventually(lambda: (done := updater.step()).place == done.head)
 
 
 def find(updater: IndexUpdater, query: str) -> SearchResults:

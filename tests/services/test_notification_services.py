@@ -157,7 +157,7 @@ def test_other_services_and_parameters_are_for_the_command_line(sqlite: Database
     assert "only on the command line" in complaints["notify"]
     for name in ("local", "permitted"):
         publications.edit(people[name], "there", {"notify": [address]})
-    # A stored address stays, whoever edits the rest.
+    # A stored address stays when another person edits the rest.
     publications.edit(people["curator"], "there", {"notify": [address], "depth": 3})
     assert (
         publications.check_fields(people["curator"], publications.show_publication(people["curator"], "there"), "there")

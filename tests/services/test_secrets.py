@@ -53,7 +53,7 @@ SOURCE: dict[str, Any] = {
     "misses": 1,
     "delay": 0,
 }
-SETTINGS = {"FTP_PASSWORD": f"{CANARY}2", "OWN_PROXY": {"url": f"http://u:{CANARY}3@proxy"}, "LOG_VERSIONS": [], "N": 9}
+SETTINGS = {"MAIL_PASS": f"{CANARY}2", "OWN_PROXY": {"url": f"http://u:{CANARY}3@proxy"}, "LOG_VERSIONS": [], "N": 9}
 PLANTED = 13
 """Secrets that `plant` stores."""
 OTHER_KEY = "cw_0x689RpI-jtRR7oE8h_eQsKImvJapLeSbXpwF4e4="
@@ -114,7 +114,7 @@ def test_secrets_are_encrypted_in_the_database(database: Database, database_conf
         source = session.scalars(select(Source).where(Source.name == "site.title")).one()
         assert source.configuration["variables"] == SOURCE["variables"]
         detail = str(session.execute(text("SELECT * FROM audit_entry")).all())
-    publications.edit(context, "site", {"settings": {"FTP_PASSWORD": f"{CANARY}8"}})
+    publications.edit(context, "site", {"settings": {"MAIL_PASS": f"{CANARY}8"}})
     with database.reading() as session:
         detail += str(session.execute(text("SELECT * FROM audit_entry")).all())
     assert CANARY not in detail
@@ -240,7 +240,7 @@ def test_masked_values_that_are_sent_back_keep_the_stored_ones(database: Databas
     publications.edit(context, "site", {"notify": [ADDRESS, second]})
     shown = publications.show_publication(context, "site")
     assert shown["notify"] == ["json://•••", "ntfy://•••"]
-    assert shown["settings"] == {"FTP_PASSWORD": "•••", "OWN_PROXY": "•••", "LOG_VERSIONS": [], "N": 9}
+    assert shown["settings"] == {"MAIL_PASS": "•••", "OWN_PROXY": "•••", "LOG_VERSIONS": [], "N": 9}
     assert publications.check_fields(context, shown, "site") == {}
     publications.edit(context, "site", {**shown, "notify": ["ntfy://•••"], "depth": 2})
     after = publications.get_publication(context, "site")
@@ -453,7 +453,7 @@ def test_secrets_are_in_clear_nowhere(
     assert "cannot be read: the key" in out
     done(SCRAPY, "crawl", "site", expected=(2,))
     assert "is encrypted with the key" in printed[-1]
-    done(TARANTULA, "publication", "edit", "site", "--set", f"FTP_PASSWORD={CANARY}", expected=(2,))
+    done(TARANTULA, "publication", "edit", "site", "--set", f"MAIL_PASS={CANARY}", expected=(2,))
     # The key is kept apart from the backup, and put back.
     assert not [
         path for path in (tmp_path / "backup").rglob("*") if path.is_file() and key.encode() in path.read_bytes()

@@ -381,7 +381,7 @@ def test_an_export_that_was_written_before_is_not_downloaded(
 
 
 class _WithholdingExporter(WaczExporter):
-    """Withholds the URL while it writes, as somebody on another machine could."""
+    """Withholds the URL while it writes, as a process on another machine could."""
 
     context: ServiceContext
 

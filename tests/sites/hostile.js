@@ -1,11 +1,11 @@
 // Tries to get out. Each attempt writes down what came of it: what is refused throws, or never comes.
-// PLACES says where the web is, somebody who only listens, the management pages, and a STUN server.
+// PLACES has the addresses of the site, of a server that only listens, of the management pages, and of a STUN server.
 const NETWORK = PLACES.network, MANAGEMENT = location.ancestorOrigins[0] || PLACES.management;
 const outcomes = window.outcomes = {};
-const PATIENCE = 1500;
+const TIMEOUT_MILLISECONDS = 1500;
 const attempt = async (name, act) => {
   try {
-    const late = new Promise((resolve) => setTimeout(resolve, PATIENCE, "nothing came"));
+    const late = new Promise((resolve) => setTimeout(resolve, TIMEOUT_MILLISECONDS, "nothing came"));
     outcomes[name] = "REACHED " + String(await Promise.race([act(), late.then(() => { throw new Error("nothing") })]));
   } catch (error) { outcomes[name] = "refused: " + error.name; }
 };

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from surt import surt
 
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical
 from tarantula.fetch.exchange import Exchange
-from tarantula.store.cdxj import IndexRow, cdxj_line, write_cdxj
+from tarantula.store.cdxj import PLAIN_URL, IndexRow, cdxj_line, surt_key, write_cdxj
 from tarantula.store.warc_records import warc_digest
 from tarantula.store.warc_writer import StoredRecord, WarcWriter
 from tests.support.exchanges import ANSWERS, PACKED, PAGE
@@ -147,3 +148,41 @@ def test_an_index_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "indexes").write_text("in the way")
     with pytest.raises(TarantulaError, match=r"index\.cdxj cannot be written"):
         write_cdxj([], tmp_path / "indexes" / "index.cdxj")
+
+
+HOSTS = st.sampled_from(
+    (
+        *("www.ul.pt", "www2.www.ul.pt", "www.", "www.pt", "wwwx.pt", "x", "localhost", "a--b.c", "3com.com"),
+        *("127.0.0.1", "10.0.0.300", "1.2.3", "a.1b", "a.b."),
+    )
+)
+PORTS = st.sampled_from(("", ":80", ":443", ":8080", ":0", ":080"))
+SEGMENTS = st.sampled_from(("a", "B", "index.HTML", "~u", "a.b", "..", ".", "", "a;b", "a%20", "é", "(a(b))"))
+ARGUMENTS = st.sampled_from(
+    (
+        *("a=1", "b", "c=", "=x", "B=2", "a=b=c", "id=3", "", "q=a+b", "x=%41", "z.z=1", "a=0"),
+        *("sid=0123456789abcdef0123456789abcdef", "PHPSESSID=0123456789abcdef0123456789abcdef", "cfid=3", "cftoken=4"),
+        *("jsessionid=0123456789abcdef0123456789abcdef", "ASPSESSIONIDabcdefgh=abcdefghijklmnopqrstuvwx"),
+    )
+)
+
+
+@given(
+    st.sampled_from(("http://", "https://")),
+    HOSTS,
+    PORTS,
+    st.lists(SEGMENTS, max_size=4),
+    st.sampled_from(("", "/")),
+    st.lists(ARGUMENTS, max_size=4),
+)
+def test_keys_are_those_of_the_library(
+    scheme: str, host: str, port: str, segments: list[str], end: str, arguments: list[str]
+) -> None:
+    query = "?" + "&".join(arguments) if arguments else ""
+    url = f"{scheme}{host}{port}{''.join('/' + segment for segment in segments)}{end}{query}"
+    assert surt_key(url) == surt(url)
+
+
+@pytest.mark.parametrize("url", ["http://ul.pt/a/b.html?c=1&d", "https://127.0.0.1:8080/", "http://www.ul.pt"])
+def test_usual_urls_need_no_library(url: str) -> None:
+    assert PLAIN_URL.fullmatch(url)

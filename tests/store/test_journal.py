@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, delete
@@ -11,7 +9,7 @@ from sqlalchemy import Connection, delete
 from tarantula.core.database import Database
 from tarantula.models import JournalEntry, Server
 from tarantula.store.journal import JournalFollower, JournalKind, JournalRecord, append_to_journal, last_visible_id
-from tests.support.waits import TIMEOUT_SECONDS
+from tests.support.waits import eventually
 
 EVERY = list(JournalKind)
 
@@ -30,11 +28,8 @@ def write(database: Database, *numbers: int) -> None:
 
 def settle(database: Database, follower: JournalFollower) -> None:
     """Poll until the given entries are settled: other tests write to the same PostgreSQL."""
-    end = time.monotonic() + TIMEOUT_SECONDS
-    while follower.place != last(database):
-        assert time.monotonic() < end
-        assert look(database, follower) == []
-        time.sleep(0.01)
+    eventually(lambda: follower.place == last(database) or look(database, follower) != [])
+    assert follower.place == last(database)
 
 
 def last(database: Database) -> int:
@@ -137,8 +132,10 @@ def test_an_ordered_follower_waits_for_lower_ids(postgresql_database: Database) 
         assert look(postgresql_database, JournalFollower(1, EVERY, in_order=True)) == []
     rest = JournalFollower(follower.place, EVERY, in_order=True)
     found = look(postgresql_database, rest, 1)
-    end = time.monotonic() + TIMEOUT_SECONDS
-    while rest.place != last(postgresql_database):
-        assert time.monotonic() < end
-        found += look(postgresql_database, rest)
+
+    def is_at_the_end() -> bool:
+        found.extend(look(postgresql_database, rest))
+        return rest.place == last(postgresql_database)
+
+    eventually(is_at_the_end)
     assert documents(found)[-2:] == [[2], [3]]

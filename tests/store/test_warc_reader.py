@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from io import BytesIO
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_an_error_of_the_disk_is_no_end_of_the_file(tmp_path: Path) -> None:
     for read in (end_of, lambda path: read_record(path, stored.offset)):
         with pytest.raises(UnreadableRecord, match=r"cannot be read at offset .*: Input/output error"):
             read(path)
-    with pytest.raises(UnreadableRecord, match="Input/output error"):
-        WarcRecordReader().read(str(path), stored.offset, stored.length)
+    with closing(WarcRecordReader()) as reader, pytest.raises(UnreadableRecord, match="Input/output error"):
+        reader.read(str(path), stored.offset, stored.length)
     with path.open("rb") as source, pytest.raises(UnreadableRecord, match="Input/output error"):
         copy_bytes(source, 0, 10, BytesIO())

@@ -171,7 +171,7 @@ def check_loss(collected: Collected, size: int, kept: set[str], kind: str) -> No
     repair = collected.repair()
     assert collected.readable() == kept
     assert (repair.documents, repair.visits, repair.inherited) == (4 - len(kept), 0, 0)
-    # What is left consists of complete records; an unknown digest is computed by the verification.
+    # The rest consists of complete records; an unknown digest is computed by the verification.
     assert collected.row() == ("closed", collected.path.stat().st_size, None, None)
     assert summarize_file(collected.path).size <= size
     assert collected.repair() == Repair()
@@ -300,7 +300,7 @@ def test_lost_visits_are_made_again(collected: Collected) -> None:
             record = collected.stored[name]
             place = {"warc": record.file, "warc_offset": record.offset, "warc_length": record.length}
             session.add(Visit(document_id=collected.ids[name], **planned, **done, **place))
-        # A visit of `d` that was under way: an interruption must not restore the state of a document without a body.
+        # A visit of `d` that was running: an interruption must not restore the state of a document without a body.
         session.add(Visit(document_id=collected.ids["d"], **planned, released_at=made, before=200))
         session.execute(update(Document).where(Document.id == collected.ids["d"]).values(state=0))
     collected.cut(collected.stored["d"].offset)

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from uuid import RFC_4122, UUID
 
 import pytest
 from warcio.archiveiterator import ArchiveIterator
@@ -18,7 +19,7 @@ from tarantula.items import PreviousCapture
 from tarantula.store.warc_files import summarize_file
 from tarantula.store.warc_reader import read_record
 from tarantula.store.warc_records import warc_digest
-from tarantula.store.warc_writer import StoredRecord, WarcWriter
+from tarantula.store.warc_writer import StoredRecord, WarcWriter, new_record_id
 from tests.support.exchanges import ANSWERS, PACKED, PAGE, STARTED_AT, answer, exchange
 
 PAGE_URL = ANSWERS["identity"].url
@@ -249,3 +250,11 @@ def test_a_304_has_its_request_and_its_head_beside_the_revisit(tmp_path: Path, w
     (_, revisit, _), (_, request, _), (_, metadata, head) = records[1:4]
     assert request["WARC-Concurrent-To"] == metadata["WARC-Refers-To"] == revisit["WARC-Record-ID"]
     assert head == b'http-status-line: HTTP/1.1 304 Not Modified\r\nhttp-header-ETag: "a"\r\n'
+
+
+def test_record_ids_are_random_uuids() -> None:
+    ids = {new_record_id() for _ in range(2000)}
+    assert len(ids) == 2000
+    for one in ids:
+        parsed = UUID(one.removeprefix("<urn:uuid:").removesuffix(">"))
+        assert (parsed.version, parsed.variant, one) == (4, RFC_4122, f"<urn:uuid:{parsed}>")

@@ -147,6 +147,75 @@ def test_equal_bodies_are_stored_once(run: Callable[[Scenario], Writer], databas
             assert record.fields.get("WARC-Refers-To-Target-URI") == (None if row is first else first.url)
 
 
+def page_at(entry: FrontierEntry, body: bytes = b"<p>A page</p>" * 50) -> FinishedDocument:
+    sent = replace(ANSWERS["identity"], url=entry.url, raw_body=body, body=body)
+    values = {"size": len(body), "type": "text/html", "collected_at": sent.started_at}
+    return FinishedDocument(DocumentOutcome(entry.id, 200, **values), exchange=sent)  # type: ignore[arg-type]
+
+
+def bodies_of(database: Database, folder: Path) -> dict[str, bytes]:
+    """Return the stored bodies by URL; raise an error for a document whose body cannot be found."""
+    with database.reading() as session:
+        documents = session.scalars(select(Document).where(Document.state == 200, Document.warc.is_not(None)))
+        captures = {one.url: capture_of(session, folder, one) for one in documents}
+        return {
+            url: read_record(folder / "archive" / one.path.name, one.offset).raw_body
+            for url, one in captures.items()
+            if one is not None
+        }
+
+
+def test_a_document_that_is_collected_twice_keeps_its_first_capture(
+    run: Callable[[Scenario], Writer], database: Database, tmp_path: Path
+) -> None:
+    """As after an outage, when a collector gets a server back that it had lost with documents not yet stored."""
+
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
+        await writer.discover([found("http://h/a"), found("http://h/b")])
+        first, second = waiting
+        await writer.finish(page_at(first))
+        writer.started(first)
+        again = page_at(first)
+        again.links = {b"k" * 16: 1}
+        await writer.finish(again)
+        await writer.finish(page_at(first, b"<p>Another page</p>" * 50))
+        await writer.finish(page_at(second))
+
+    run(scenario)
+    page = b"<p>A page</p>" * 50
+    assert bodies_of(database, tmp_path) == {"http://h/a": page, "http://h/b": page}
+    with database.reading() as session:
+        first, second = session.scalars(select(Document).where(Document.url != "http://h/").order_by(Document.id))
+        assert (first.state, first.refers_to_id, second.refers_to_id) == (200, None, None)
+        assert session.scalar(select(func.count()).select_from(LinkRow)) == 0
+
+
+def test_a_body_that_another_collector_has_stored_is_not_referred_to(
+    run: Callable[[Scenario], Writer], database: Database, tmp_path: Path
+) -> None:
+    """Another collector took the server over, and stored another body: nothing may refer to the one that has no row."""
+
+    async def scenario(writer: Writer, waiting: list[FrontierEntry]) -> None:
+        await writer.discover([found(f"http://h/{name}") for name in "abc"])
+        first, in_group, later = waiting
+        with database.session() as session:
+            row = session.get_one(Document, first.id)
+            row.state, row.digest, row.warc, row.warc_offset = 200, "sha1:OTHER", "other.warc.gz", 0
+        await asyncio.gather(writer.finish(page_at(first)), writer.finish(page_at(in_group)))
+        await writer.finish(page_at(later))
+
+    run(scenario)
+    with database.reading() as session:
+        first, in_group, later = session.scalars(
+            select(Document).where(Document.url != "http://h/").order_by(Document.id)
+        )
+        assert (first.state, first.warc, first.digest) == (200, "other.warc.gz", "sha1:OTHER")
+        # Its record is a reference: it is collected again.
+        assert (in_group.state, in_group.warc, in_group.refers_to_id) == (-6, None, None)
+        assert (later.state, later.refers_to_id) == (200, None)
+        assert later.warc is not None
+
+
 def test_only_the_last_bodies_are_remembered() -> None:
     bodies = StoredBodies("fcul-1", most=2)
 

@@ -10,7 +10,13 @@ import pytest
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.publications.notifications import CLAIM_TIMEOUT, FIRST_RETRY_PAUSE, MAX_TRIES
+from tarantula.publications.notifications import (
+    CLAIM_TIMEOUT,
+    FIRST_RETRY_PAUSE,
+    MAX_TRIES,
+    NotificationMessage,
+    send_message,
+)
 from tarantula.streams.alerts import send_notifications
 from tarantula.streams.alerts.notifications import _claim
 from tarantula.streams.alerts.registry import delivery_problem
@@ -50,6 +56,19 @@ def test_webhooks_and_mail_get_one_message_with_the_reason(database: Database, d
         assert (letter["Subject"], letter["To"]) == ("weather.lisboa: Storm", "ana@example.org")
     (firing,) = firings(database)
     assert (firing.news, firing.tell_at) == (None, None)
+
+
+def test_texts_of_strangers_are_neither_html_nor_headers(config: Config) -> None:
+    body = "price is <a href='http://evil.example/'>1 & {title} {{7*7}}</a>\nfor the second time"
+    message = NotificationMessage("a <b>price</b>\r\nBcc: eva@example.org", body, "info")
+    with Listener() as hook, Mailbox() as mail:
+        assert send_message(config, message, mail.address)
+        assert send_message(config, message, hook.address)
+        (letter,), (heard,) = mail.received, hook.heard
+    assert [part.get_content_type() for part in letter.walk()] == ["text/plain"]
+    assert letter.get_payload(decode=True).decode().split("\r\n")[:2] == body.split("\n")  # type: ignore[union-attr]
+    assert letter["Bcc"] is None
+    assert heard["message"] == body
 
 
 def test_pending_firings_share_a_message(sqlite: Database, config: Config) -> None:

@@ -15,7 +15,7 @@ from tarantula.core.database import Database
 from tarantula.models import Event, Forgotten, StaleLevel
 from tarantula.streams.history import apply_retention
 from tests.support.histories import FAR, calculated, levels, new_series, sum_up_all
-from tests.support.waits import TIMEOUT_SECONDS
+from tests.support.waits import TIMEOUT_SECONDS, eventually
 
 KILLS = 40 if os.environ.get("TARANTULA_FULL_SIZE") else 4
 BEGIN = 1_767_225_600_000_000
@@ -92,8 +92,5 @@ def newest(database: Database, series: int) -> int:
 
 
 def wait_for_more(database: Database, series: int, seen: int, child: subprocess.Popen[str]) -> None:
-    give_up = time.monotonic() + TIMEOUT_SECONDS
-    while newest(database, series) <= (seen or BEGIN + 900 * STEP):
-        assert child.poll() is None, child.communicate()
-        assert time.monotonic() < give_up
-        time.sleep(0.02)
+    eventually(lambda: newest(database, series) > (seen or BEGIN + 900 * STEP) or child.poll() is not None)
+    assert child.poll() is None, child.communicate()

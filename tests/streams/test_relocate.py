@@ -133,7 +133,7 @@ def test_another_selector_is_another_value() -> None:
 
 RANDOMS = st.integers(0, 2**40).map(Random)
 MANY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-# Values without labels that changed places cannot be told apart.
+# Values without labels that changed places cannot be distinguished.
 ORDERED = (stream_pages.nameless,)
 PLACES_ONLY = (stream_pages.bare,)
 

@@ -49,7 +49,7 @@ def test_a_new_unit_converts_the_history_and_levels_stay_exact(database: Databas
         assert session.scalars(select(Event.number).order_by(Event.at)).first() == 18.52
         assert session.scalars(select(StaleLevel)).all() == []
     assert ingest(database, source, one("20 km/h"), 20_000).events == []
-    assert ingest(database, source, one("10 nós"), 20_001).status == "read", "what is usual is learnt anew"
+    assert ingest(database, source, one("10 nós"), 20_001).status == "read", "what is usual is learnt again"
 
 
 def test_a_new_unit_does_not_change_the_meaning_of_an_alert(database: Database) -> None:

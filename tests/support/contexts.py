@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import select
 
 from tarantula.accounts.roles import Person, Role
@@ -14,6 +16,12 @@ from tarantula.services.context import ServiceContext
 def context_of(database: Database, role: Role = Role.CURATOR, name: str = "ana") -> ServiceContext:
     """Return the context of a person, in the installation that the environment names."""
     return ServiceContext(Config(), database, Person(name, role))
+
+
+def audit_details(database: Database) -> list[dict[str, Any]]:
+    """Return the details of all audit entries, oldest first."""
+    with database.reading() as session:
+        return [row.detail for row in session.scalars(select(AuditEntry).order_by(AuditEntry.id))]
 
 
 def audit_entries(database: Database) -> list[tuple[str, str, str]]:

@@ -65,10 +65,10 @@ def run(*command: str, **environment: str) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def collect(name: str, *options: str, **environment: str) -> str:
+def collect(name: str, *options: str, exit_code: int = 0, **environment: str) -> str:
     """Collect a publication with ``scrapy crawl``, to its end; return the log."""
     code, _, log = run(SCRAPY, "crawl", "publication", "-a", f"name={name}", *options, **environment)
-    assert code == 0, log
+    assert code == exit_code, log
     assert "Traceback" not in log, log
     return log
 

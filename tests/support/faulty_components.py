@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from scrapy.exceptions import DropItem
+from scrapy.exceptions import DropItem, IgnoreRequest
 
 from tarantula.items import CollectedDocument
 from tarantula.signals import document_stored
@@ -82,6 +82,41 @@ class ReturnsNothing:
 
     def process_item(self, item: Any) -> None:
         item.reason += " Seen."
+
+
+class ReturnsDict:
+    """A pipeline that returns another item."""
+
+    def process_item(self, item: Any) -> dict[str, Any]:
+        return {"url": item.entry.url}
+
+
+class Fails:
+    """A pipeline, downloader middleware or spider middleware that raises an exception on everything."""
+
+    def process_item(self, item: Any) -> Any:
+        raise RuntimeError("broken")
+
+    def process_request(self, request: Any) -> Any:
+        raise RuntimeError("broken")
+
+    def process_spider_input(self, response: Any) -> None:
+        raise RuntimeError("broken")
+
+
+class Ignores:
+    """A downloader middleware that drops some requests."""
+
+    def process_request(self, request: Any) -> None:
+        if "issue" in request.url:
+            raise IgnoreRequest("no issues, please")
+
+
+class Exits:
+    """A component whose constructor ends the process."""
+
+    def __init__(self) -> None:
+        raise SystemExit(5)
 
 
 class WaitsForFile:

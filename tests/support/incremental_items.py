@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from tarantula.core.config import Config
 from tarantula.core.database import Database
-from tarantula.incremental import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
 from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.lifecycle.incremental import PlannedVisit, VisitPlanner, apply_refresh, plan_refresh
 from tarantula.models import Document, Item, Visit
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item

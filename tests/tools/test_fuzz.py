@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.crawls import ROOT
-from tools.fuzz import TARGETS, seeds
+from tools.fuzz import TARGETS, seeds, timed
 
 
 @pytest.mark.parametrize("name", TARGETS)
@@ -28,6 +28,12 @@ def test_the_targets_notice_failures(monkeypatch: pytest.MonkeyPatch) -> None:
         TARGETS["links"]()(b"\0\0<iframe src=http://b.pt/>")
     with pytest.raises(AssertionError, match="another rule"):
         TARGETS["alerts"]()(b"a > 2")
+
+
+def test_an_input_that_takes_too_long_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tools.fuzz.SECONDS_PER_INPUT", 0)
+    with pytest.raises(AssertionError, match="it took"):
+        timed(lambda data: None)(b"a")
 
 
 def test_without_atheris_a_sentence_says_what_to_install(tmp_path: Path) -> None:

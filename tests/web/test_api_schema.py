@@ -38,7 +38,7 @@ urn = "{urn}"
 [generation]
 with-security-parameters = false
 
-# Whoever asks keeps the role.
+# The requests do not change the role of their account.
 [[operations]]
 include-path = "/api/people/{{name}}"
 parameters = {{ name = "ivo" }}
@@ -102,6 +102,6 @@ def test_no_generated_request_breaks_the_api(
             examples = EXAMPLES if FULL or identity == IDENTITIES[-1] else "1"
             send_generated(place.address, tmp_path, headers, examples)
             with api_client(place.address, headers=dict(one.split(": ") for one in headers)) as client:
-                # Otherwise the last requests came from nobody.
+                # Otherwise the last requests had no valid identity.
                 assert client.get("/api/me").status_code == (401 if identity == "nobody" else 200), identity
     assert only_item(database).urn == urn

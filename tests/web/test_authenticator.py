@@ -94,7 +94,7 @@ def test_a_streamed_response_ends_with_its_session(
         await send({"type": "http.response.start", "status": 200, "headers": []})
         for number in range(4):
             if number == 2:
-                authenticator.log_out(secret)
+                await asyncio.to_thread(authenticator.log_out, secret)
             await send({"type": "http.response.body", "body": b"%d" % number, "more_body": True})
 
     async def receive() -> Message:

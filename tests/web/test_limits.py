@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import re
 import socket
@@ -15,6 +16,7 @@ import httpx
 import psycopg2
 import pytest
 from fastapi.routing import APIRoute
+from sqlalchemy import text
 
 from tarantula.accounts import accounts, tokens
 from tarantula.accounts.roles import Role
@@ -29,7 +31,7 @@ from tests.support.crawls import TARANTULA, start
 from tests.support.followed_sources import SECOND, followed
 from tests.support.histories import at, event
 from tests.support.item_lifecycles import change, new_item
-from tests.support.waits import TIMEOUT_SECONDS
+from tests.support.waits import TIMEOUT_SECONDS, eventually
 from tests.support.web_server import api_client, web_server
 
 PASSWORD = "correct horse battery"
@@ -159,6 +161,55 @@ def test_requests_that_wait_for_the_database_do_not_stop_others(
     other.close()
 
 
+LOCKED_TABLES = ("publication", "item", "source", "alert", "firing", "document_type", "profile", "audit_entry", "token")
+"""Tables that no login reads."""
+PAGES_THAT_READ_FIRST = (
+    *("/account", "/alerts", "/audit", "/dashboard", "/items/a/browse", "/new-publication?like=fcul", "/people"),
+    *("/publications", "/publications/fcul", "/reports", "/sources/weather.lisboa", "/types", "/validation"),
+)
+
+
+def test_pages_that_wait_for_the_database_do_not_stop_others(
+    postgresql_database: Database, postgresql_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that reads before it is sent waits in a thread: the event loop goes on, and answers others."""
+    account(postgresql_database)
+    with (
+        web_server() as place,
+        api_client(place.address) as client,
+        api_client(place.address) as monitor,
+        ThreadPoolExecutor(1) as threads,
+        psycopg2.connect(postgresql_url) as other,
+    ):
+        assert client.post("/login", data={"name": "ana", "password": PASSWORD}).status_code == 303
+        for path in PAGES_THAT_READ_FIRST:
+            other.cursor().execute(f"LOCK TABLE {', '.join(LOCKED_TABLES)} IN ACCESS EXCLUSIVE MODE")
+            asked = threads.submit(client.get, path)
+            eventually(lambda: waiting_queries(postgresql_url))
+            assert monitor.get("/health").json()["database"] is True
+            # With the event loop held, the health check would have been answered after the page.
+            assert not asked.done(), path
+            other.rollback()
+            assert asked.result().status_code in (200, 404), path
+    other.close()
+
+
+def waiting_queries(url: str) -> int:
+    """Return how many queries wait for a lock."""
+    with psycopg2.connect(url) as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+        return int(cursor.fetchone()[0])  # type: ignore[index]
+
+
+def test_a_query_in_an_event_loop_is_refused(sqlite: Database) -> None:
+    async def ask() -> None:
+        with sqlite.limited(1).reading() as session:
+            session.execute(text("SELECT 1"))
+
+    with pytest.raises(AssertionError, match="Make it in a thread"):
+        asyncio.run(ask())
+
+
 def test_a_database_that_is_away_is_no_internal_error(
     postgresql_database: Database, postgresql_url: str, postgresql_server: Any
 ) -> None:
@@ -217,7 +268,7 @@ def test_expensive_dry_runs_of_one_account_leave_the_others_alone(
         assert {answer.status_code for answer in answers} <= {200, 429, 503}
         refused = [answer for answer in answers if answer.status_code == 429]
         assert len(refused) >= 30
-        assert "4 requests of this kind are under way" in refused[0].json()["detail"]
+        assert "4 requests of this kind are running" in refused[0].json()["detail"]
         assert int(refused[0].headers["Retry-After"]) > 0
 
 

@@ -249,6 +249,7 @@ def address_of(server: Showing, urn: str, number: int, mirrored: bool) -> str:
     [
         ("<iframe src=a.html><iframe src='/b'><iframe src=#c>", None),
         ("<iframe src=about:blank><iframe src='about:blank#http://b.pt/'>", None),
+        ("\ufeff\ufeff\ufeff<p>", "<p>"),
         ("<iframe src=//b.pt>", "<iframe src=about:blank#//b.pt>"),
         ('<IFRAME SRC = "http&colon;//b.pt/?a&amp;b">', '<IFRAME SRC = "about:blank#http&colon;//b.pt/?a&amp;b">'),
         ("<a href='http://b.pt/' ping='http://b.pt/'>", "<a href='http://b.pt/' ping=''>"),

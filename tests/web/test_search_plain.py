@@ -333,7 +333,7 @@ def test_an_index_without_indexer_gives_a_note(filled: Browser, sqlite: Database
     for answer in (filled.get("/search"), filled.get("/search", q="curso")):
         assert (answer.status_code, said in answer.text) == (200, True)
     following = IndexUpdater(config, sqlite)
-    assert said not in filled.get("/search").text, "somebody is at work"
+    assert said not in filled.get("/search").text, "a search is running"
     catch_up(following)
     del following
     gc.collect()

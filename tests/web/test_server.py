@@ -15,7 +15,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket
 
-from tarantula.core import connections
+from tarantula.core import connection_limits
 from tarantula.core.connection_limits import OpenConnections, client_network
 from tarantula.core.sockets import open_listener
 from tarantula.web import server
@@ -126,7 +126,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Short times, which wait for a client that never does anything."""
     for name in ("HEAD_SECONDS", "BODY_SECONDS", "STALL_SECONDS"):
         monkeypatch.setattr(server, name, 0.6)
-    monkeypatch.setattr(connections, "CHECK_SECONDS", 0.05)
+    monkeypatch.setattr(connection_limits, "CHECK_SECONDS", 0.05)
 
 
 @pytest.mark.usefixtures("quick")

@@ -340,7 +340,7 @@ class ExportRecords:
         yield from self._write_files("referred", referred_records(self._session, self._item), self._copy)
 
     def _borrowed_rows(self) -> Iterator[IndexRow]:
-        """Write records of documents that are not found through the record with their body; yield their rows."""
+        """Write a record for each document whose body another record has, under its own URL; yield their index rows."""
         found = borrowed_bodies(self._session, self._item)
         with closing(WarcRecordReader()) as reader:
             yield from self._write_files("borrowed", found, partial(self._write_borrowed, reader))

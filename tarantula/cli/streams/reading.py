@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from tarantula.cli.entry_point import EXIT_REFUSED, restore_signal_handlers
 from tarantula.cli.streams.source_options import local_second
 from tarantula.cli.terminal import Json, console, table, write_json
 from tarantula.core.config import Config
 from tarantula.core.errors import TarantulaError
+from tarantula.core.termination import EXIT_REFUSED, restore_signal_handlers
 from tarantula.services.context import local_context
 from tarantula.services.streams import sources, values
 from tarantula.streams import require_packages
@@ -93,7 +93,7 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     from scrapy.crawler import AsyncCrawlerProcess
     from scrapy.settings import Settings
 
-    from tarantula.engine.blame import crawl_error
+    from tarantula.engine.blame import failed_component, failure_sentence, run_to_end
     from tarantula.spiders.streams import StreamsSpider
 
     spider_settings = Settings()
@@ -101,11 +101,12 @@ def _run_spider(settings: dict[str, Any], **arguments: str) -> Any:
     spider_settings.setdict(settings, priority="cmdline")
     process = AsyncCrawlerProcess(spider_settings)
     crawler = process.create_crawler(StreamsSpider)
-    run = process.crawl(crawler, **arguments)
-    process.start()
-    restore_signal_handlers()
     # The event loop logs exceptions with tracebacks unless they are retrieved.
-    if (error := crawl_error(run)) is not None:
+    error = run_to_end(process, process.crawl(crawler, **arguments))
+    restore_signal_handlers()
+    if error is not None and failed_component(error, crawler.settings) is not None:
+        raise TarantulaError(failure_sentence(error, crawler.settings)) from error
+    if error is not None:
         raise error
     return None if process.bootstrap_failed else crawler.spider
 

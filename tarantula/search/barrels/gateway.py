@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import logging
 import re
 import socket
@@ -28,7 +27,6 @@ from time import monotonic
 from typing import NamedTuple
 from zlib import crc32
 
-from pydantic import BaseModel
 from sqlalchemy import Connection
 
 from tarantula.core.database import Database, translate_errors
@@ -46,7 +44,7 @@ from tarantula.search.barrels.http_server import (
 )
 from tarantula.search.barrels.signatures import SIGNATURE_HEADER, RequestSigner, SignatureRefused
 from tarantula.search.query_counts import WRITE_INTERVAL_SECONDS, QueryCounter
-from tarantula.search.results import CompletionRequest, SearchRequest
+from tarantula.search.results import BarrelCompletionRequest, BarrelSearchRequest, CompletionRequest, SearchRequest
 from tarantula.store.liveness import BarrelMonitor, LiveBarrel
 from tarantula.store.withholding import urls_withheld_now
 
@@ -154,7 +152,9 @@ class BarrelDirectory:
         try:
             with translate_errors(self._database.engine.url):
                 self._connection = self._connection or self._database.autocommit_connection()
-                return LiveBarrels(self._monitor.live(self._connection), urls_withheld_now(self._connection))
+                barrels = self._monitor.live(self._connection)
+                withheld = urls_withheld_now(self._connection) if self._monitor.has_withholdings else []
+                return LiveBarrels(barrels, withheld)
         except BaseException:
             self._disconnect()
             raise
@@ -177,11 +177,13 @@ class BarrelQuestion(NamedTuple):
 
     path: str
     query: str
-    request: BaseModel
+    request: SearchRequest | CompletionRequest
+    kind: type[BarrelSearchRequest | BarrelCompletionRequest]
 
     def body(self, withheld: list[str]) -> bytes:
-        """Return the body of the request: `BarrelSearchRequest` or `BarrelCompletionRequest`."""
-        return json.dumps({**self.request.model_dump(mode="json"), "withheld": withheld}).encode()
+        """Return the body of the request."""
+        # Its fields were validated when it arrived.
+        return self.kind.model_construct(**dict(self.request), withheld=withheld).model_dump_json().encode()
 
 
 class Gateway:
@@ -201,12 +203,12 @@ class Gateway:
         """Forward a search to a barrel; raise an error if none answers."""
         request = parse_body(SearchRequest, body)
         self._counter.note(request)
-        return await self._answer(BarrelQuestion("/find", request.query, request))
+        return await self._answer(BarrelQuestion("/find", request.query, request, BarrelSearchRequest))
 
     async def complete(self, body: bytes) -> bytes:
         """Forward a completion request to a barrel; raise an error if none answers."""
         request = parse_body(CompletionRequest, body)
-        return await self._answer(BarrelQuestion("/complete", request.prefix, request))
+        return await self._answer(BarrelQuestion("/complete", request.prefix, request, BarrelCompletionRequest))
 
     async def close(self) -> None:
         """Close all connections."""

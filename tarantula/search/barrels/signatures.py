@@ -33,7 +33,7 @@ REQUEST, ANSWER = b"request", b"answer"
 
 
 class SignatureRefused(Exception):
-    """A request or an answer that is not signed as it should be."""
+    """A request or an answer without a valid signature."""
 
 
 class SearchKeySettings(Protocol):

@@ -13,7 +13,14 @@ from tarantula.core.errors import TarantulaError
 from tarantula.core.secrets import mask, restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.models import Alert, Source
-from tarantula.services.context import ResultPage, ServiceContext, checked_limit, read_cursor, write_cursor
+from tarantula.services.context import (
+    ResultPage,
+    ServiceContext,
+    audited_changes,
+    checked_limit,
+    read_cursor,
+    write_cursor,
+)
 from tarantula.services.notifications import check_notify, send_trial
 from tarantula.services.streams.sources import audit_subject
 from tarantula.streams.alerts import registry
@@ -23,6 +30,8 @@ from tarantula.streams.alerts.replay import DryRun, dry_run_config
 from tarantula.streams.history import moment_of
 from tarantula.streams.sources import registry as sources
 
+SECRET_FIELDS = frozenset({"notify"})
+"""Fields that contain passwords."""
 DEFAULT_DRY_RUN_DAYS = 30
 MAX_DRY_RUN_DAYS = 3660
 
@@ -105,25 +114,35 @@ def add_alert(context: ServiceContext, source: str, fields: Mapping[str, Any], o
         viewer = person if person.name else context.viewer
         watched = sources.get(session, source, viewer)
         subject, is_private = audit_subject(watched), watched.is_private
+    changes = dict[str, Any]()
     # The audit log names neither a private source nor the condition on it.
-    detail = {} if is_private else {"condition": _audited_condition(fields)}
+    detail = {} if is_private else {"changes": changes}
     with context.changing("alert.add", subject, context.writing_role, **detail) as session:
-        return _row(session, registry.add_alert(session, source, _own(fields), person, viewer))
+        alert = registry.add_alert(session, source, _own(fields), person, viewer)
+        changes |= audited_changes({}, _audited(alert), SECRET_FIELDS)
+        return _row(session, alert)
 
 
 def edit_alert(context: ServiceContext, number: int, changes: Mapping[str, Any]) -> AlertRow:
     """Change some fields of one of the person's alerts."""
     with context.reading() as session:
-        stored = registry.alert_config(registry.get_alert(session, number, context.viewer)).notify
+        alert = registry.get_alert(session, number, context.viewer)
+        before, stored, audited = _audited(alert), registry.alert_config(alert).notify, dict[str, Any]()
+        detail = _audited_source(session, alert)
     changes = restore_masked(changes, {"notify": stored})
     check_notify(context, changes.get("notify"), stored)
-    with context.changing("alert.edit", str(number), context.writing_role, fields=sorted(changes)[:20]) as session:
-        return _row(session, registry.edit_alert(session, number, _own(changes), context.viewer))
+    detail |= {"changes": audited} if detail else {"fields": sorted(changes)[:20]}
+    with context.changing("alert.edit", str(number), context.writing_role, **detail) as session:
+        alert = registry.edit_alert(session, number, _own(changes), context.viewer)
+        audited |= audited_changes(before, _audited(alert), SECRET_FIELDS)
+        return _row(session, alert)
 
 
 def remove_alert(context: ServiceContext, number: int) -> None:
     """Delete one of the person's alerts with its firings."""
-    with context.changing("alert.remove", str(number), context.writing_role) as session:
+    with context.reading() as session:
+        detail = _audited_source(session, registry.get_alert(session, number, context.viewer))
+    with context.changing("alert.remove", str(number), context.writing_role, **detail) as session:
         registry.remove_alert(session, number, context.viewer)
 
 
@@ -267,9 +286,16 @@ def _check_may_write(context: ServiceContext) -> None:
     context.person.check(context.writing_role)
 
 
-def _audited_condition(fields: Mapping[str, Any]) -> str:
-    condition = fields.get("condition")
-    return condition[:200] if isinstance(condition, str) else ""
+def _audited(alert: Alert) -> dict[str, Any]:
+    """Return the fields of an alert for the audit log."""
+    config = registry.alert_config(alert)
+    return {**config.model_dump(mode="json", exclude={"understood"}), "condition": format_rule(config.condition)}
+
+
+def _audited_source(session: Session, alert: Alert) -> dict[str, Any]:
+    """Return the source of an alert for the audit log, which has neither a private source nor the condition on it."""
+    source = session.get_one(Source, alert.source_id)
+    return {} if source.is_private else {"source": source.name}
 
 
 def _window(context: ServiceContext, begin: datetime | None, end: datetime | None) -> tuple[int, int]:

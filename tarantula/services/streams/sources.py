@@ -17,7 +17,7 @@ from tarantula.core.messages import Message
 from tarantula.core.secrets import restore_masked
 from tarantula.core.validation import MessageText
 from tarantula.models import Source, SourceState
-from tarantula.services.context import ServiceContext
+from tarantula.services.context import ServiceContext, audited_changes
 from tarantula.services.notifications import check_notify
 from tarantula.services.streams import views
 from tarantula.streams.adapters import adapter_names
@@ -200,7 +200,7 @@ def add_source(
     _check_adapter(context, fields)
     check_notify(context, fields.get("notify"), (like or {}).get("notify", ()))
     config = parse_source(fields)
-    with context.changing("source.add", _config_subject(config)) as session:
+    with context.changing("source.add", _config_subject(config), changes=_added(config)) as session:
         registry.add(session, config, context.owner_named(session, owner))
     return config.name
 
@@ -208,12 +208,18 @@ def add_source(
 def import_sources(context: ServiceContext, configs: Sequence[SourceConfig], owner: str, replace: bool) -> None:
     """Store sources in one transaction; *replace* overwrites existing ones, which keep their owners."""
     subject = ", ".join(_config_subject(config) for config in configs)
-    with context.changing("source.import", subject, Role.ADMINISTRATOR, replace=replace) as session:
+    changes = dict[str, Any]()
+    with context.changing("source.import", subject, Role.ADMINISTRATOR, replace=replace, changes=changes) as session:
         for config in configs:
+            after, change = config.model_dump(mode="json"), _added(config)
             if replace and registry.exists(session, config.name):
-                type_change.edit_source(session, config.name, config.model_dump(mode="json"))
+                before = registry.config_of(registry.get(session, config.name))
+                type_change.edit_source(session, config.name, after)
+                change = {} if before.private else audited_changes(before.model_dump(mode="json"), after, SECRET_FIELDS)
             else:
                 registry.add(session, config, context.owner_named(session, owner))
+            if not config.private:
+                changes[config.name] = change
 
 
 def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], response: SourceResponse) -> PickedSource:
@@ -228,7 +234,7 @@ def add_picked_source(context: ServiceContext, fields: Mapping[str, Any], respon
     except UnreadableResponse as error:
         raise TarantulaError(str(error)) from error
     at = round((response.at or datetime.now(UTC)).timestamp() * 1e6)
-    with context.changing("source.add", _config_subject(config)) as session:
+    with context.changing("source.add", _config_subject(config), changes=_added(config)) as session:
         source = registry.add(session, config, context.person.owner)
         due_at = at + round(config.interval * 1e6)
         outcome = ingest_readings(session, [IngestRequest(source.id, config, reading, at, due_at)])[0]
@@ -272,9 +278,7 @@ def edit_source(
         if source.is_private and not context.is_local and registry.owner_of(source) != context.person.owner:
             raise NotAllowed("{name} is not yours: only the owner of a source can make it private.", name=name)
         if not was_private and not source.is_private:
-            changes |= {
-                key: _audited_change(key, before[key], after[key]) for key in after if before[key] != after[key]
-            }
+            changes |= audited_changes(before, after, SECRET_FIELDS)
 
 
 def remove_source(context: ServiceContext, name: str) -> None:
@@ -373,6 +377,12 @@ def _config_subject(config: SourceConfig) -> str:
     return PRIVATE_SUBJECT if config.private else config.name
 
 
+def _added(config: SourceConfig) -> dict[str, Any]:
+    """Return the fields of a new source for the audit log, which has none of a private source."""
+    fields = {} if config.private else config.model_dump(mode="json", exclude={"name"})
+    return audited_changes({}, fields, SECRET_FIELDS)
+
+
 def _described(source: Source, state: SourceState) -> dict[str, Any]:
     return {
         **without_secrets(registry.config_of(source).model_dump(mode="json")),
@@ -392,10 +402,6 @@ def _described(source: Source, state: SourceState) -> dict[str, Any]:
 
 def _iso(microseconds: int | None) -> str | None:
     return datetime.fromtimestamp(microseconds / 1e6, UTC).isoformat() if microseconds else None
-
-
-def _audited_change(field: str, before: Any, after: Any) -> Any:
-    return "changed" if field in SECRET_FIELDS else [before, after]
 
 
 def _rows(session: Session, context: ServiceContext, sources: list[Source]) -> list[SourceRow]:

@@ -33,7 +33,7 @@ from tarantula.store.homes import HOME_ID_FILE, home_id, home_place
 BACKUP_LOCK_FILE = ".backup"
 """File in the home that a backup locks, so that no files are removed meanwhile."""
 CONFIGURATION = (HOME_ID_FILE, "config.yaml", "categories")
-"""Files and folders of the home, beside the items, that people or the program configure."""
+"""Files and folders of the home, in addition to the items, that people or the program configure."""
 DERIVED = ("archived", "exports", "search")
 """Folders of the home that can be built again."""
 
@@ -79,7 +79,7 @@ def back_up(
     keep: int | None = None,
     progress: Progress = lambda _done, _total: None,
 ) -> BackupResult:
-    """Add a backup of an installation to a directory; collections go on meanwhile.
+    """Add a backup of an installation to a directory; collections continue meanwhile.
 
     An interrupted backup is continued: what it copied is not copied again.
     """
@@ -146,7 +146,7 @@ class _Run:
         return manifest
 
     def _sources(self, session: Session, home: str) -> list[_Source]:
-        """Return the files to back up: those that the snapshot names, and the logs and indexes beside them."""
+        """Return the files to back up: those that the snapshot names, and the logs and indexes next to them."""
         sources: list[_Source] = []
         for name in CONFIGURATION:
             sources += self._below(name)

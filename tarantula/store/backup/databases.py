@@ -45,7 +45,7 @@ class Snapshot(NamedTuple):
 
 @contextmanager
 def snapshot(database: Database, folder: Path) -> Iterator[Snapshot]:
-    """Write a copy of the database into a folder, while others go on writing to the database."""
+    """Write a copy of the database into a folder, while other processes continue to write to it."""
     take = _sqlite_snapshot if database.engine.dialect.name == "sqlite" else _postgresql_snapshot
     with take(database, folder) as taken:
         yield taken
@@ -60,13 +60,13 @@ def _sqlite_snapshot(database: Database, folder: Path) -> Iterator[Snapshot]:
         try:
             # In one step: a single read transaction, which no writer has to wait for.
             source.backup(copy)
-            # One file, without a write-ahead log beside it.
+            # One file, without a write-ahead log next to it.
             copy.execute("PRAGMA journal_mode = DELETE")
             (found,) = copy.execute("PRAGMA quick_check(1)").fetchone()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorname == "SQLITE_FULL":
                 raise space_error(folder) from error
-            # SQLite also reports an I/O error if the disk has no space for a file beside the database.
+            # SQLite also reports an I/O error if the disk has no space for a file next to the database.
             is_failing = error.sqlite_errorname.startswith("SQLITE_IOERR")
             reason = "the disk is full or has failed" if is_failing else error
             raise TarantulaError(

@@ -167,7 +167,8 @@ def _steps(event: Component, end: datetime) -> int:
 
 def _rule_steps(rule: Any, days: int) -> int:
     frequency = str((rule.get("FREQ") or [""])[0]).upper()
-    if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY") or _selects_no_day(rule, frequency):
+    never_advances = any(int(interval) < 1 for interval in rule.get("INTERVAL") or [])
+    if frequency not in ("DAILY", "WEEKLY", "MONTHLY", "YEARLY") or never_advances or _selects_no_day(rule, frequency):
         return MOST_STEPS + 1
     times = 1
     for part in ("BYHOUR", "BYMINUTE", "BYSECOND"):

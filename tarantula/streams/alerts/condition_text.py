@@ -1,7 +1,7 @@
 """Conditions as text, such as ``temperature > 30 and not wind > 50``: tokens, parser, formatter. No part is executed.
 
 The parser is not shared with the formulas of views (`streams.views.expression`) and the indicator rules of items
-(`archive.quality`): literals here are free text that ends at ``and`` or ``or`` (``> 1.234,56 €``), formulas are
+(`publications.attention`): literals here are free text that ends at ``and`` or ``or`` (``> 1.234,56 €``), formulas are
 arithmetic, and an indicator rule is one comparison. A common parser would be longer than the three.
 """
 

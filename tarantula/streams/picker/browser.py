@@ -11,9 +11,9 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from tarantula.browser.chromium import ONLINE_SCRIPT, browser_response, browser_settings, check_browser, log_isolation
 from tarantula.core.errors import TarantulaError
 from tarantula.core.urls import canonical, is_web, origin_of, redirect_target
-from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_response, browser_settings, check_browser, log_isolation
 from tarantula.fetch.egress import EgressPolicy
 from tarantula.fetch.exchange import Exchange
 from tarantula.streams.adapters.base import SourceResponse

@@ -96,8 +96,8 @@ _REMOVED_TAGS = frozenset(
     "applet param svg math canvas audio video source track map area portal xmp plaintext listing".split()
 )
 LARGEST_IMAGE_BYTES = 2_000_000
-MAX_PARSE_SECONDS = 1.0
-"""Maximum processor time for the element tree of a page."""
+MAX_PARSE_SECONDS = 0.2
+"""Maximum processor time for the element tree of a page: while it is built, nothing else is answered."""
 PART_TIMEOUT_SECONDS = 15.0
 """Timeout of one stylesheet or image."""
 IMAGE_TYPES = frozenset(

@@ -1,6 +1,7 @@
 """Reader of streams: due sources, server queues and results, as the Scrapy components need them.
 
-To the Scrapy components it is what a collection is while an item is collected. `PollReader` reads one source once.
+It is the `CrawlSession` of the Scrapy components, as a `Collection` is while an item is collected. `PollReader` reads
+one source once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Servers of visits: one visit at a time to each, the pauses between visits, and the leases shared with collectors.
+"""Servers that the stream reader visits: one visit at a time, pauses between visits, leases shared with collectors.
 
 This is not the queue of the frontier (`frontier.queues`), although both keep pauses. The frontier holds a window of
 rows for each leased server, which is refilled from the table, and a strategy orders the servers; it is the hot path of

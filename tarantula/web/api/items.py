@@ -109,7 +109,7 @@ def remove_item(
 ) -> RemoveResponse:
     """Remove an item, its collected data and its exports permanently. For administrators.
 
-    The answer comes when the item is removed, which takes minutes for a large one. The removal goes on if the client
+    The answer comes when the item is removed, which takes minutes for a large one. The removal continues if the client
     does not wait, and a daemon continues it if the server is stopped. An item is not removed if later items need bodies
     that cannot be read.
     """

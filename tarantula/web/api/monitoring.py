@@ -93,7 +93,7 @@ class _InstallationCollector:
         yield _gauge("collectors_paused", "Collectors that pause, by reason.", ["machine", "reason"], figures.paused)
         for field in ("documents", "collected", "waiting", "bytes"):
             values = {names: getattr(counts, field) for names, counts in figures.under_way.items()}
-            yield _gauge(f"item_{field}", f"Of an item under way: {field}.", ["publication", "item"], values)
+            yield _gauge(f"item_{field}", f"{field} of a running item.", ["publication", "item"], values)
         finished = {(name,): moment.timestamp() for name, moment in figures.finished.items()}
         yield _gauge("last_item_finished_timestamp_seconds", "When an item last ended.", ["publication"], finished)
         files = {(state,): number for state, number in figures.fixity.files.items()}

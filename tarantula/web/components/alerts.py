@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -27,7 +27,12 @@ class AlertForm:
     """Dialog for a new or an existing alert."""
 
     def __init__(
-        self, context: ServiceContext, row: AlertRow | None, on_saved: Callable[[], None], source: str = ""
+        self,
+        context: ServiceContext,
+        row: AlertRow | None,
+        on_saved: Callable[[], Awaitable[None]],
+        source: str,
+        known_sources: Sequence[str],
     ) -> None:
         self._context, self._row, self._on_saved = context, row, on_saved
         self._language = language()
@@ -36,7 +41,7 @@ class AlertForm:
             self._source = ui.input(
                 _("Source"),
                 value=row.source if row else source,
-                autocomplete=None if row else alerts.source_names(context),
+                autocomplete=list(known_sources) or None,
                 on_change=self._check,
             )
             self._source.classes("w-full").props("outlined dense maxlength=200" + (" readonly" if row else ""))
@@ -144,7 +149,20 @@ class AlertForm:
             else:
                 await run_in_thread(alerts.edit_alert, self._context, self._row.id, self._fields())
             self._dialog.close()
-            self._on_saved()
+            await self._on_saved()
+
+
+async def open_alert_form(
+    context: ServiceContext, row: AlertRow | None, on_saved: Callable[[], Awaitable[None]], source: str = ""
+) -> None:
+    """Open the dialog of an alert, or of a new one."""
+    names = await run_in_thread(alerts.source_names, context) if row is None else []
+    AlertForm(context, row, on_saved, source, names).open()
+
+
+async def notify_alert_saved() -> None:
+    """Show that a new alert is active."""
+    notify_done(_("The alert is active."))
 
 
 def _fields_of(context: ServiceContext, source: str) -> list[str]:
@@ -193,16 +211,15 @@ class AlertsView:
         subheading(_("Your alerts"))
         ui.button(_("New alert"), icon="add_alert", on_click=lambda: self._open_form(None)).classes("mb-2")
         self._alerts = ui.element("div").classes("w-full")
-        self._draw()
 
-    def refresh(self) -> None:
-        """Reload the alerts and firings."""
+    async def refresh(self) -> None:
+        """Load the alerts and firings, and show them."""
+        await self._fired.refresh()
+        rows = await run_in_thread(alerts.list_alerts, self._context)
         set_language(self._language)
-        self._fired.refresh()
-        self._draw()
+        self._draw(rows)
 
-    def _draw(self) -> None:
-        rows = alerts.list_alerts(self._context)
+    def _draw(self, rows: list[AlertRow]) -> None:
         self._alerts.clear()
         with self._alerts:
             columns = [
@@ -218,8 +235,10 @@ class AlertsView:
             table.on("switch", lambda event: self._change(event, self._toggle))
             table.on("remove", lambda event: self._change(event, alerts.remove_alert))
 
-    def _open_form(self, row: AlertRow | None) -> None:
-        AlertForm(self._context, row, self.refresh).open()
+    async def _open_form(self, row: AlertRow | None) -> None:
+        set_language(self._language)
+        with notify_errors():
+            await open_alert_form(self._context, row, self.refresh)
 
     def _toggle(self, context: ServiceContext, number: int) -> None:
         alerts.edit_alert(context, number, {"on": not alerts.get_alert(context, number).on})
@@ -228,7 +247,7 @@ class AlertsView:
         set_language(self._language)
         with notify_errors():
             await run_in_thread(call, self._context, int(event.args["id"]))
-            self.refresh()
+            await self.refresh()
 
 
 class FiringsView:
@@ -240,12 +259,11 @@ class FiringsView:
         self.newest = 0
         """Id of the newest firing."""
         self._container = ui.element("div").classes("w-full").props('aria-live="polite" data-testid="firings"')
-        self.refresh()
 
-    def refresh(self) -> None:
-        """Reload the firings."""
+    async def refresh(self) -> None:
+        """Load the firings, and show them."""
+        rows = await run_in_thread(alerts.latest_firings, self._context, MAX_FIRINGS)
         set_language(self._language)
-        rows = alerts.latest_firings(self._context, MAX_FIRINGS)
         self.newest = max((row.id for row in rows), default=self.newest)
         unseen = [row for row in rows if row.dismissed_at is None]
         self._container.clear()
@@ -290,7 +308,7 @@ class FiringsView:
         set_language(self._language)
         with notify_errors():
             await run_in_thread(alerts.dismiss_firings, self._context, numbers)
-            self.refresh()
+            await self.refresh()
 
 
 def _alert_row(row: AlertRow) -> dict[str, Any]:

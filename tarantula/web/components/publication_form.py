@@ -184,14 +184,21 @@ OPEN_GROUPS = 4
 class PublicationForm:
     """Form with all fields of a new or stored publication."""
 
-    def __init__(self, context: ServiceContext, values: dict[str, Any], name: str | None, *, writable: bool) -> None:
+    def __init__(
+        self,
+        context: ServiceContext,
+        values: dict[str, Any],
+        name: str | None,
+        choices: FieldChoices,
+        *,
+        writable: bool,
+    ) -> None:
         self._context = context
         self._name = name
         self._round = 0
         self._touched: set[str] = set()
         self._controls: dict[str, Any] = {}
         self._watchers: list[Callable[[], Any]] = []
-        choices = FieldChoices.of(context)
         for number, (title, fields) in enumerate(FIELD_GROUPS.items()):
             self._group(title, fields, number < OPEN_GROUPS, choices, values, writable)
         self._form_error = text_element("p", "", "text-red-900 font-bold").props('role="alert"')

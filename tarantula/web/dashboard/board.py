@@ -16,7 +16,7 @@ from tarantula.services.streams import views
 from tarantula.services.streams.views import ViewRow
 from tarantula.streams.views.config import ViewKind
 from tarantula.streams.views.projection import ViewProjection
-from tarantula.web.components.alerts import AlertForm
+from tarantula.web.components.alerts import notify_alert_saved, open_alert_form
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import icon_button, text_element
 from tarantula.web.components.forms import VIEW_KIND_ICONS, VIEW_KIND_LABELS, dialog, dialog_buttons
@@ -259,8 +259,8 @@ class Board:
 
     async def _alert(self, card: ViewCard, source: str) -> None:
         set_language(self._language)
-        with self._client.content:
-            AlertForm(self._context, None, lambda: notify_done(_("The alert is active.")), source).open()
+        with self._client.content, notify_errors():
+            await open_alert_form(self._context, None, notify_alert_saved, source)
 
     async def _show_as(self, card: ViewCard, kind: ViewKind) -> None:
         set_language(self._language)

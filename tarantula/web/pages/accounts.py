@@ -94,7 +94,7 @@ def _token_row(token: TokenRow) -> dict[str, Any]:
 
 
 @page("/account", mark("Your account"))
-def account_page(context: ServiceContext) -> None:
+async def account_page(context: ServiceContext) -> None:
     """Show the page of the current account."""
     heading(_("Your account"))
     ui.label(f"{context.person.name} · {_(context.person.role)}")
@@ -102,7 +102,7 @@ def account_page(context: ServiceContext) -> None:
         ui.label(_("You used the printed link and have no account. Create one under People."))
         return
     subheading(_("Password"))
-    if accounts.has_password(context):
+    if await run_in_thread(accounts.has_password, context):
         _password(context)
         subheading(_("Second factors"))
         ui.label(_("A second factor is asked for after your password. Tokens do not need one."))
@@ -112,8 +112,8 @@ def account_page(context: ServiceContext) -> None:
     subheading(_("Tokens"))
     ui.label(_("Programs use a token instead of your password."))
     ui.button(_("New token"), icon="key", on_click=lambda: new_token_dialog(context, "/account")).classes("my-2")
-    own_tokens = [row for row in tokens.list_tokens(context) if row.account == context.person.name]
-    token_list(context, own_tokens, "/account")
+    rows = await run_in_thread(tokens.list_tokens, context)
+    token_list(context, [row for row in rows if row.account == context.person.name], "/account")
 
 
 def _password(context: ServiceContext) -> None:
@@ -137,10 +137,10 @@ ROLE_LABELS = {
 
 
 @page("/people", mark("People"), role=Role.ADMINISTRATOR)
-def people_page(context: ServiceContext) -> None:
+async def people_page(context: ServiceContext) -> None:
     """Show all accounts and tokens."""
     heading(_("People"))
-    rows = accounts.list_accounts(context)
+    rows = await run_in_thread(accounts.list_accounts, context)
     if not rows:
         ui.label(
             _("There is no account yet. The first one is an administrator and ends the session of the printed link.")
@@ -161,7 +161,7 @@ def people_page(context: ServiceContext) -> None:
     table.on("reset", lambda event: _reset_dialog(context, str(event.args["name"])))
     table.on("remove", lambda event: _removal_dialog(context, event, [row.name for row in rows]))
     subheading(_("Tokens"))
-    token_list(context, tokens.list_tokens(context), "/people")
+    token_list(context, await run_in_thread(tokens.list_tokens, context), "/people")
 
 
 def _row(account: AccountRow) -> dict[str, Any]:

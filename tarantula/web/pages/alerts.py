@@ -19,11 +19,12 @@ POLL_SECONDS = 2.0
 
 
 @page("/alerts", mark("Alerts"))
-def alerts_page(context: ServiceContext) -> None:
+async def alerts_page(context: ServiceContext) -> None:
     """Show the alerts and their firings, and update them while the page is open."""
     heading(_("Alerts"))
     view = AlertsView(context)
-    shown = _latest_ids(context)
+    shown = await run_in_thread(_latest_ids, context)
+    await view.refresh()
 
     async def poll() -> None:
         nonlocal shown
@@ -32,7 +33,7 @@ def alerts_page(context: ServiceContext) -> None:
             latest = await run_in_thread(_latest_ids, context)
             if latest != shown:
                 shown = latest
-                view.refresh()
+                await view.refresh()
 
     ui.timer(POLL_SECONDS, poll)
 

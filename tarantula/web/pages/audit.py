@@ -11,7 +11,7 @@ from tarantula.accounts.roles import Role
 from tarantula.services import accounts
 from tarantula.services.accounts import AuditRow
 from tarantula.services.context import ServiceContext
-from tarantula.web.components.background import notify_errors
+from tarantula.web.components.background import notify_errors, run_in_thread
 from tarantula.web.components.elements import TableColumn, data_table
 from tarantula.web.components.forms import text_field
 from tarantula.web.i18n import _, format_moment, mark
@@ -22,12 +22,12 @@ ROWS_PER_PAGE = 100
 
 
 @page("/audit", mark("Audit log"), role=Role.ADMINISTRATOR)
-def audit_page(context: ServiceContext, who: str = "", subject: str = "", before: str | None = None) -> None:
+async def audit_page(context: ServiceContext, who: str = "", subject: str = "", before: str | None = None) -> None:
     """Show the audit log, newest first, optionally of one account or subject."""
     heading(_("Audit log"))
     _filters(who, subject)
     _verification(context)
-    found = accounts.list_audit(context, ROWS_PER_PAGE, before, who, subject)
+    found = await run_in_thread(accounts.list_audit, context, ROWS_PER_PAGE, before, who, subject)
     columns = [
         TableColumn("at", _("When")),
         TableColumn("who", _("Account")),

@@ -70,7 +70,7 @@ CHANGE_LABELS = {
     DocumentChange.GONE: mark("The previous item has it, this one does not."),
 }
 PANEL_LABELS = {"m": mark("About"), "b": mark("Previous item"), "c": mark("Differences"), "l": mark("Review first")}
-"""Panels beside the page, by keyboard shortcut."""
+"""Panels next to the page, by keyboard shortcut."""
 
 
 class BrowsePanels:
@@ -298,11 +298,12 @@ class ItemBrowser:
 
 
 @page("/items/{urn}/browse", mark("Browse"))
-def browse_page(context: ServiceContext, urn: str, document: str = "") -> None:
+async def browse_page(context: ServiceContext, urn: str, document: str = "") -> None:
     """Show the pages of an item, starting with the given document or the base document."""
     heading(_("Browse {urn}", urn=urn))
     item_navigation(urn, "/browse")
-    ItemBrowser(context, urn, ui.context.client).start_at(_first_document(context, urn, document))
+    number = await run_in_thread(_first_document, context, urn, document)
+    ItemBrowser(context, urn, ui.context.client).start_at(number)
 
 
 def _first_document(context: ServiceContext, urn: str, document: str) -> int:

@@ -22,7 +22,7 @@ MAX_FIRINGS_SHOWN = 3
 
 
 @page("/dashboard", mark("Dashboard"))
-def dashboard_page(context: ServiceContext) -> None:
+async def dashboard_page(context: ServiceContext) -> None:
     """Show the views of the account, and a field to add sources."""
     reader_language = language()
 
@@ -44,6 +44,7 @@ def dashboard_page(context: ServiceContext) -> None:
     # Above the cards, and only while there are firings to see.
     with ui.element("section").classes("w-full mb-3"):
         firings = FiringsView(context, MAX_FIRINGS_SHOWN, only_unseen=True)
+        await firings.refresh()
     board = Board(context, lambda: _show_new_firings(context, firings))
 
 
@@ -51,7 +52,7 @@ async def _show_new_firings(context: ServiceContext, firings: FiringsView) -> No
     """Show new firings of the account's alerts, with a notification."""
     latest = await run_in_thread(alerts.list_firings, context, 1)
     if latest.rows and latest.rows[0].id != firings.newest:
-        firings.refresh()
+        await firings.refresh()
         ui.notify(_(latest.rows[0].why), color="amber-10", text_color="white", icon="notifications_active")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
@@ -13,6 +13,7 @@ from tarantula.fetch.egress import EgressPolicy
 from tarantula.services.context import ServiceContext
 from tarantula.services.streams import sources
 from tarantula.streams.adapters.base import SourceResponse
+from tarantula.streams.categories import FOLDER, Category, categories
 from tarantula.streams.picker.draft import SourceDraft, document_title, is_page, offers_of, source_name_for
 from tarantula.streams.sources.config import BrowserAction, BrowserStep
 from tarantula.web.components.background import notify_errors, run_in_thread
@@ -116,8 +117,8 @@ class _StepRow:
 class PickerView:
     """The picker: address, page, selected values and the form of the new source."""
 
-    def __init__(self, context: ServiceContext, client: Client) -> None:
-        self._context, self._client = context, client
+    def __init__(self, context: ServiceContext, client: Client, known: Mapping[str, Category]) -> None:
+        self._context, self._client, self._known = context, client, known
         self._language = language()
         self._draft: SourceDraft | None = None
         self._request = PageRequest("")
@@ -218,7 +219,7 @@ class PickerView:
         # Errors of the address are shown right below it.
         self._errors = FormErrors(lambda: {"url": self._address, **self._access.controls})
         self._access = AccessForm()
-        CategoryForm(self._context, self._preview_source)
+        CategoryForm(self._known, self._preview_source)
         # A fixed height, so that the page below does not move under the mouse.
         self._notice = ui.label().classes("text-sm w-full h-6 truncate").props('role="status"')
 
@@ -289,7 +290,8 @@ class PickerView:
 
 
 @page("/streams/new", mark("Follow a value"), role=Role.CURATOR)
-def picker_page(context: ServiceContext, url: str = "") -> None:
+async def picker_page(context: ServiceContext, url: str = "") -> None:
     """Show the picker."""
     heading(_("Follow a value"))
-    PickerView(context, ui.context.client).start_at(url)
+    known = await run_in_thread(categories, context.installation.home / FOLDER)
+    PickerView(context, ui.context.client, known).start_at(url)

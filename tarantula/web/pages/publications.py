@@ -13,7 +13,7 @@ from tarantula.services.context import ServiceContext
 from tarantula.services.publications import PublicationRow
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import TableColumn, data_table, text_element
-from tarantula.web.components.publication_form import PublicationForm, ScopeTestBox, default_values
+from tarantula.web.components.publication_form import FieldChoices, PublicationForm, ScopeTestBox, default_values
 from tarantula.web.i18n import _, format_moment, mark
 from tarantula.web.layout import heading, page
 
@@ -21,7 +21,7 @@ MAX_IMPORT_BYTES = 1_000_000
 
 
 @page("/publications", mark("Publications"))
-def publications_page(context: ServiceContext) -> None:
+async def publications_page(context: ServiceContext) -> None:
     """Show all publications with their last and next collections."""
     heading(_("Publications"))
     may_change = context.person.role.allows(Role.CURATOR)
@@ -41,7 +41,7 @@ def publications_page(context: ServiceContext) -> None:
     ]
     if may_change:
         columns.append(TableColumn("do", _("Actions")))
-    rows = [_row(row, may_change) for row in publications.list_publications(context)]
+    rows = [_row(row, may_change) for row in await run_in_thread(publications.list_publications, context)]
     table = data_table(columns, rows, _("Publications"), key="name")
     table.on("collect", lambda event: collect_now(context, event.args["name"]))
 
@@ -112,11 +112,14 @@ def _import_dialog(context: ServiceContext) -> ui.dialog:
 
 
 @page("/new-publication", mark("New publication"), role=Role.CURATOR)
-def new_publication_page(context: ServiceContext, like: str = "") -> None:
+async def new_publication_page(context: ServiceContext, like: str = "") -> None:
     """Show the form of a new publication, optionally a copy of another one."""
     heading(_("New publication"))
-    values = {**publications.get_publication(context, like), "name": ""} if like else default_values()
-    form = PublicationForm(context, values, None, writable=True)
+    values = default_values()
+    if like:
+        values = {**await run_in_thread(publications.get_publication, context, like), "name": ""}
+    choices = await run_in_thread(FieldChoices.of, context)
+    form = PublicationForm(context, values, None, choices, writable=True)
 
     async def insert() -> None:
         if await _is_valid(form):
@@ -133,9 +136,10 @@ def new_publication_page(context: ServiceContext, like: str = "") -> None:
 
 
 @page("/publications/{name}", mark("Publication"))
-def publication_page(context: ServiceContext, name: str) -> None:
+async def publication_page(context: ServiceContext, name: str) -> None:
     """Show a publication, editable for curators."""
-    values = publications.get_publication(context, name)
+    values = await run_in_thread(publications.get_publication, context, name)
+    choices = await run_in_thread(FieldChoices.of, context)
     heading(name)
     may_change = context.person.role.allows(Role.CURATOR)
     with ui.row().classes("mb-2 items-center"):
@@ -143,7 +147,7 @@ def publication_page(context: ServiceContext, name: str) -> None:
             _action_buttons(context, name)
         ui.link(_("Items"), f"/items?publication={quote(name)}").classes("p-2")
         ui.link(_("Reports"), f"/publications/{quote(name)}/reports").classes("p-2")
-    form = PublicationForm(context, values, name, writable=may_change)
+    form = PublicationForm(context, values, name, choices, writable=may_change)
     if may_change:
         ui.button(_("Save"), icon="save", on_click=lambda: _save(context, name, form)).classes("my-3")
     ScopeTestBox(context, form)

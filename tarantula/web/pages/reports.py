@@ -16,7 +16,7 @@ from tarantula.services import publications, reports
 from tarantula.services.context import ServiceContext
 from tarantula.services.reports import REPORT_TABLES
 from tarantula.web.charts.base import COLOURS, TOOLTIP
-from tarantula.web.components.background import show_when_loaded
+from tarantula.web.components.background import run_in_thread, show_when_loaded
 from tarantula.web.components.elements import TableColumn, data_table, subheading, text_element
 from tarantula.web.components.items import item_navigation
 from tarantula.web.i18n import _, format_moment, format_number, format_share, format_size, mark
@@ -226,7 +226,7 @@ def _classes(found: Calibration) -> None:
 
 
 @page("/reports", mark("Reports"))
-def reports_page(context: ServiceContext) -> None:
+async def reports_page(context: ServiceContext) -> None:
     """Show links to the reports of each publication and of its last item."""
     heading(_("Reports"))
     rows = [
@@ -237,7 +237,7 @@ def reports_page(context: ServiceContext) -> None:
             "last_to": f"/items/{quote(row.last_urn or '')}/report",
             "items": row.items,
         }
-        for row in publications.list_publications(context)
+        for row in await run_in_thread(publications.list_publications, context)
         if row.last_urn
     ]
     columns = [

@@ -19,7 +19,7 @@ from tarantula.streams.kinds import ValueKind
 from tarantula.streams.sources.config import SourceStatus
 from tarantula.streams.views.config import ViewConfig, ViewKind, read_view
 from tarantula.streams.views.projection import ViewProjection, default_window
-from tarantula.web.components.alerts import AlertForm
+from tarantula.web.components.alerts import notify_alert_saved, open_alert_form
 from tarantula.web.components.background import notify_done, notify_errors, run_in_thread
 from tarantula.web.components.elements import TableColumn, data_table, section, text_element
 from tarantula.web.components.forms import dialog, dialog_buttons
@@ -156,9 +156,9 @@ EXPORT_FORMATS = {"csv": "CSV", "json": "JSON", "parquet": "Parquet", "atom": "A
 
 
 @page("/sources/{name}", mark("Source"))
-def source_page(context: ServiceContext, name: str) -> None:
+async def source_page(context: ServiceContext, name: str) -> None:
     """Show a source, editable for its owner."""
-    row = sources.get_source_row(context, name)
+    row = await run_in_thread(sources.get_source_row, context, name)
     heading(row.title or row.name)
     if row.title:
         text_element("p", row.name, "m-0 text-slate-600 break-all")
@@ -170,7 +170,7 @@ def source_page(context: ServiceContext, name: str) -> None:
             ui.link(label, f"/api/streams/{quote(name)}/export.{ending}").classes("p-2")
     if row.may_change:
         with section(_("Edit")):
-            SourceForm(context, name, sources.get_source(context, name))
+            SourceForm(context, name, await run_in_thread(sources.get_source, context, name))
 
 
 def _actions(context: ServiceContext, row: SourceRow) -> None:
@@ -179,8 +179,9 @@ def _actions(context: ServiceContext, row: SourceRow) -> None:
             await run_in_thread(views.add_source_view, context, row.name)
             notify_done(_("Added to your dashboard."))
 
-    def watch() -> None:
-        AlertForm(context, None, lambda: notify_done(_("The alert is active.")), row.name).open()
+    async def watch() -> None:
+        with notify_errors():
+            await open_alert_form(context, None, notify_alert_saved, row.name)
 
     async def pause() -> None:
         with notify_errors():

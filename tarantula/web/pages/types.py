@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nicegui import events, ui
+from nicegui import ui
 
 from tarantula.accounts.roles import Role
 from tarantula.publications.fields import split_words
@@ -20,24 +20,24 @@ LIST_SEPARATOR = "; "
 
 
 @page("/types", mark("Types and profiles"))
-def types_page(context: ServiceContext) -> None:
+async def types_page(context: ServiceContext) -> None:
     """Show all profiles and types, with dialogs to add and change them."""
     heading(_("Types and profiles"))
     may_change = context.person.role.allows(Role.CURATOR)
     subheading(_("Profiles"))
     if may_change:
-        ui.button(_("New profile"), icon="add", on_click=lambda: _profile_dialog(context, None).open()).classes("mb-2")
-    _profiles(context, may_change)
+        ui.button(_("New profile"), icon="add", on_click=lambda: _open_profile(context, None)).classes("mb-2")
+    await _profiles(context, may_change)
     subheading(_("Document types"))
     if may_change:
         ui.button(_("New type"), icon="add", on_click=lambda: _type_dialog(context, None).open()).classes("mb-2")
-    _types(context, may_change)
+    await _types(context, may_change)
 
 
-def _profiles(context: ServiceContext, may_change: bool) -> None:
+async def _profiles(context: ServiceContext, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "types": LIST_SEPARATOR.join(row.types), **_edit(row.name, may_change)}
-        for row in document_types.list_profiles(context)
+        for row in await run_in_thread(document_types.list_profiles, context)
     ]
     columns = [
         TableColumn("name", _("Name")),
@@ -45,13 +45,13 @@ def _profiles(context: ServiceContext, may_change: bool) -> None:
         TableColumn("types", _("Types")),
     ]
     table = data_table(_with_edit(columns, may_change), rows, _("Profiles"), key="name", search=False)
-    table.on("edit", lambda event: _open_dialog(event, lambda row: _profile_dialog(context, row)))
+    table.on("edit", lambda event: _open_profile(context, event.args))
 
 
-def _types(context: ServiceContext, may_change: bool) -> None:
+async def _types(context: ServiceContext, may_change: bool) -> None:
     rows = [
         {**row.model_dump(), "extensions": LIST_SEPARATOR.join(row.extensions), **_edit(row.mime, may_change)}
-        for row in document_types.list_types(context)
+        for row in await run_in_thread(document_types.list_types, context)
     ]
     columns = [
         TableColumn("mime", _("Type")),
@@ -59,7 +59,7 @@ def _types(context: ServiceContext, may_change: bool) -> None:
         TableColumn("description", _("Description")),
     ]
     table = data_table(_with_edit(columns, may_change), rows, _("Document types"), key="mime")
-    table.on("edit", lambda event: _open_dialog(event, lambda row: _type_dialog(context, row)))
+    table.on("edit", lambda event: _type_dialog(context, event.args).open())
 
 
 def _with_edit(columns: list[TableColumn], may_change: bool) -> list[TableColumn]:
@@ -71,12 +71,13 @@ def _edit(name: str, may_change: bool) -> dict[str, Any]:
     return {"do": "", "do_buttons": [button] if may_change else []}
 
 
-def _open_dialog(event: events.GenericEventArguments, dialog: Callable[[dict[str, Any]], ui.dialog]) -> None:
-    dialog(event.args).open()
+async def _open_profile(context: ServiceContext, row: dict[str, Any] | None) -> None:
+    with notify_errors():
+        types = await run_in_thread(document_types.list_types, context)
+        _profile_dialog(context, row, [one.mime for one in types]).open()
 
 
-def _profile_dialog(context: ServiceContext, row: dict[str, Any] | None) -> ui.dialog:
-    known = [one.mime for one in document_types.list_types(context)]
+def _profile_dialog(context: ServiceContext, row: dict[str, Any] | None, known: list[str]) -> ui.dialog:
     kinds = sorted({f"{mime.partition('/')[0]}/*" for mime in known})
     chosen = split_words(row["types"]) if row else []
 

@@ -79,10 +79,10 @@ def decision_form(context: ServiceContext, urn: str, complete: bool, on_decided:
 
 
 @page("/validation", mark("Validation"))
-def validation_page(context: ServiceContext) -> None:
+async def validation_page(context: ServiceContext) -> None:
     """List the items without a decision, and those that were damaged after they were accepted."""
     heading(_("Validation"))
-    waiting = validation.list_undecided(context)
+    waiting = await run_in_thread(validation.list_undecided, context)
     if not waiting:
         ui.label(_("No item is waiting for a decision."))
     for item in waiting:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from nicegui import ui
 
-from tarantula.services.context import ServiceContext
 from tarantula.streams.adapters.base import SourceResponse
 from tarantula.streams.categories import (
-    FOLDER,
     AnswerKind,
     Category,
     FormQuestion,
-    categories,
     form_questions,
     source_from_answers,
 )
@@ -29,10 +26,10 @@ from tarantula.web.i18n import _, language, mark, set_language
 class CategoryForm:
     """Form of a ready-made category; passes the resulting source fields to a callback."""
 
-    def __init__(self, context: ServiceContext, on_source: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
+    def __init__(self, known: Mapping[str, Category], on_source: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         self._on_source = on_source
         self._language = language()
-        self._categories = categories(context.installation.home / FOLDER)
+        self._categories = known
         self._controls: dict[str, ui.input | ui.select] = {}
         titles = {name: _(category.title) for name, category in self._categories.items()}
         with ui.expansion(_("Ready-made: a feed, the weather, a quote …")) as expansion:

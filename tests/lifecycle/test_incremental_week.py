@@ -23,7 +23,7 @@ from sqlalchemy.orm import Session
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.freshness.limits import MIN_PAUSE_SECONDS
-from tarantula.incremental import PlannedVisit, planned_visits
+from tarantula.lifecycle.incremental import PlannedVisit, planned_visits
 from tarantula.models import Collector, Document, Item
 from tarantula.publications import registry
 from tarantula.revisit.model import Floats

@@ -19,10 +19,10 @@ from playwright.async_api import Request as Asked
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
-from tarantula.browser.renderer import BROWSER_ERRORS, SKIPPED_RESOURCES, intercept, wait_until_idle
+from tarantula.browser.chromium import browser_response, log_isolation, page_settings
 from tarantula.core.urls import canonical, is_web, origin_of, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.chromium import browser_response, log_isolation, page_settings
+from tarantula.engine.page_renderer import BROWSER_ERRORS, SKIPPED_RESOURCES, intercept, wait_until_idle
 from tarantula.fetch.exchange import DownloadError, InvalidResponse
 from tarantula.streams.reading.visits import redirect_location
 from tarantula.streams.sources.config import BrowserAction, BrowserStep

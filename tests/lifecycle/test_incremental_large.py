@@ -14,8 +14,8 @@ from sqlalchemy import func, insert, select, text
 from tarantula.core.config import Config
 from tarantula.core.database import Database
 from tarantula.core.urls import key_of
-from tarantula.incremental import apply_refresh, plan_refresh, planned_visits
 from tarantula.lifecycle.coordinator import prepare_item
+from tarantula.lifecycle.incremental import apply_refresh, plan_refresh, planned_visits
 from tarantula.models import Document, Item, LinkRow, Server, Visit
 from tarantula.store.listings import find_item
 from tarantula.store.transitions import lock_item

@@ -20,10 +20,10 @@ from playwright.async_api import Error as PlaywrightError
 from scrapy import Request
 from scrapy_playwright.page import PageMethod
 
+from tarantula.browser.chromium import ONLINE_SCRIPT, browser_response, log_isolation
 from tarantula.core.reasons import Reason
 from tarantula.core.urls import canonical, is_web, server_of
 from tarantula.engine.component import Component
-from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_response, log_isolation
 from tarantula.fetch.exchange import DownloadError, FetchAbandoned, LocalResourceError
 from tarantula.items import CollectedDocument
 from tarantula.links.extract import extract_links

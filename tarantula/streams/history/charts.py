@@ -84,7 +84,7 @@ class ChartStep(NamedTuple):
             inside = number
 
     def _back(self, calendar: BucketCalendar, first: int) -> int:
-        """Return the start of a possible step, not after the first bucket."""
+        """Return the start of the earliest bucket that can be in one step with the bucket at *first*."""
         if self.grain in (Grain.DAY, Grain.YEAR):
             for _ in range(self.number - 1):
                 first = calendar.start_of(first - 1, self.grain)

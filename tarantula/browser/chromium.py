@@ -32,7 +32,7 @@ LAUNCHER = Path(__file__).with_name("chromium_without_network.sh")
 """Starts Chromium in a network namespace."""
 PROBE_SECONDS = 10
 ONLINE_SCRIPT = "Object.defineProperty(Navigator.prototype, 'onLine', {get: () => true, configurable: true})"
-"""Without network interfaces Chromium tells pages that they are offline, though their requests are answered."""
+"""Without network interfaces Chromium reports to pages that they are offline, though their requests are answered."""
 NO_ORIGIN = "https://no-origin.invalid"
 """Origin that no page has. Playwright permits every origin to read a response that names none."""
 _HOP_HEADERS = frozenset({"content-encoding", "content-length", "transfer-encoding", "connection"})
@@ -76,7 +76,7 @@ def browser_settings(user_agent: str) -> dict[str, Any]:
             # WebRTC would send UDP to any address that a page names.
             "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
         ],
-        # Playwright starts Chromium without its sandbox unless told otherwise.
+        # Playwright starts Chromium without its sandbox unless configured otherwise.
         "chromium_sandbox": not _is_root(),
         # The key of secrets and the password of the database are not for a process that runs foreign scripts.
         "env": {name: value for name, value in os.environ.items() if not name.startswith("TARANTULA_")},

@@ -312,6 +312,6 @@ def test_visits_are_released_by_the_collector_with_the_lease(database: Database,
     with database.session() as session:
         connection = session.connection()
         assert visits.release(connection, leases.leased_to_others(connection)) == []
-        # Nobody waits for the dead.
+        # A dead collector waits for no server.
         session.execute(update(Collector).values(heartbeat_at=DAY_AGO))
         assert [entry.url for entry in visits.release(connection, leases.leased_to_others(connection))] == [url("200")]

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
+from tarantula.browser import chromium as chromium_settings
+from tarantula.browser.chromium import LAUNCHER, NAMESPACE_SETTING, browser_settings, check_browser, namespace_options
 from tarantula.core.errors import TarantulaError
-from tarantula.fetch import chromium as chromium_settings
-from tarantula.fetch.chromium import LAUNCHER, NAMESPACE_SETTING, browser_settings, check_browser, namespace_options
 from tests.support.crawls import ROOT
 
 LAUNCHED = """
 import json, os, pathlib, tempfile
 from playwright.sync_api import sync_playwright
-from tarantula.fetch.chromium import ONLINE_SCRIPT, browser_settings, namespace_options
+from tarantula.browser.chromium import ONLINE_SCRIPT, browser_settings, namespace_options
 
 own = os.readlink("/proc/self/ns/net")
 # The interpreter may be in a folder that only root can read: the account is changed once it runs.

@@ -45,7 +45,7 @@ def test_each_visit_is_made_once_although_collectors_are_killed(
         unstored = len(web.visits) - before - made(database, urn)
         waiting = [row for row in documents(database, urn).values() if row.state in (0, -6)]
         assert waiting, "they were killed too late"
-        # What was captured before is not forgotten because the visit was not made.
+        # An earlier capture is not forgotten because the visit was not made.
         assert all(row.digest and row.refers_to_id for row in waiting)
         again = [begin_collecting("site", urn) for _ in range(2)]
         wait_until(lambda: made(database, urn) == len(pages), again[0])
